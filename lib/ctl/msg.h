@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The control messages between libpollux and the stack: one fixed-size structure each, request and
+ * reply in one. The same structures are passed by pointer to a stack in the process and, byte for
+ * byte, over the socket to one that is not. Numbers that verbs defines (access flags, QP types,
+ * states, attribute bits, opcodes) have their verbs values; lib/verbs asserts it.
+ *
+ * Fields under "in" are read by the stack, fields under "out" are written by it on success.
+ * Every call gives 0 or a negative errno; nothing has changed on an error.
+ */
+#ifndef CTL_MSG_H
+#define CTL_MSG_H
+
+#include <stdint.h>
+
+/* X(name, structure, what it does) */
+#define CTL_MSG_LIST(X) \
+	X(QUERY_DEVICE, ctl_query_device, "limits and identity of the device") \
+	X(QUERY_PORT, ctl_query_port, "state of the port") \
+	X(QUERY_GID, ctl_query_gid, "one entry of the GID table") \
+	X(ALLOC_PD, ctl_pd, "make a protection domain") \
+	X(DEALLOC_PD, ctl_pd, "free a protection domain; EBUSY while used") \
+	X(REG_MR, ctl_reg_mr, "register memory") \
+	X(DEREG_MR, ctl_dereg_mr, "deregister memory; returns when no core can touch it any more") \
+	X(CREATE_CHANNEL, ctl_channel, "make a completion channel") \
+	X(DESTROY_CHANNEL, ctl_channel, "free a channel; EBUSY while a CQ uses it") \
+	X(CREATE_CQ, ctl_create_cq, "make a completion queue") \
+	X(DESTROY_CQ, ctl_destroy_cq, "free a completion queue; EBUSY while a QP uses it") \
+	X(CREATE_QP, ctl_create_qp, "make a queue pair") \
+	X(MODIFY_QP, ctl_modify_qp, "change attributes and state of a queue pair") \
+	X(QUERY_QP, ctl_query_qp, "attributes and state of a queue pair") \
+	X(DESTROY_QP, ctl_destroy_qp, "free a queue pair; returns when no core can touch it any more")
+
+enum ctl_msg_type {
+#define CTL_ENUM(name, type, text) CTL_##name,
+	CTL_MSG_LIST(CTL_ENUM)
+#undef CTL_ENUM
+	CTL_MSG_COUNT
+};
+
+/* Where a ring lies: a segment that both sides map and an offset in it. In the stack's own process
+ * segment 0 is the address space and the offset an address. */
+struct ctl_seg {
+	uint32_t seg;
+	uint32_t reserved;
+	uint64_t offset;
+	uint64_t length;
+};
+
+struct ctl_query_device {
+	/* out */
+	char fw_ver[32];
+	uint64_t node_guid;		/* big-endian, EUI-64 of the MAC */
+	uint64_t max_mr_size;
+	uint64_t page_size_cap;
+	uint64_t device_cap_flags;	/* enum ibv_device_cap_flags */
+	uint64_t hca_core_clock;	/* kHz; 0 when unknown */
+	uint32_t vendor_id;
+	uint32_t vendor_part_id;
+	uint32_t hw_ver;
+	uint32_t max_qp;
+	uint32_t max_qp_wr;
+	uint32_t max_sge;
+	uint32_t max_inline_data;
+	uint32_t max_cq;
+	uint32_t max_cqe;
+	uint32_t max_mr;
+	uint32_t max_mw;
+	uint32_t max_pd;
+	uint32_t max_qp_rd_atom;
+	uint32_t max_qp_init_rd_atom;
+	uint32_t max_res_rd_atom;
+	uint32_t atomic_cap;		/* enum ibv_atomic_cap */
+	uint32_t max_srq;
+	uint32_t max_srq_wr;
+	uint32_t max_srq_sge;
+	uint32_t max_ah;
+	uint32_t max_mcast_grp;
+	uint32_t max_mcast_qp_attach;
+	uint32_t max_total_mcast_qp_attach;
+	uint32_t max_pkeys;
+	uint32_t phys_port_cnt;
+	uint32_t num_comp_vectors;
+};
+
+struct ctl_query_port {
+	/* in */
+	uint32_t port;
+	/* out */
+	uint32_t state;			/* enum ibv_port_state */
+	uint32_t max_mtu;		/* enum ibv_mtu */
+	uint32_t active_mtu;
+	uint32_t gid_tbl_len;
+	uint32_t pkey_tbl_len;
+	uint32_t port_cap_flags;
+	uint32_t max_msg_sz;
+	uint32_t bad_pkey_cntr;
+	uint32_t qkey_viol_cntr;
+	uint8_t active_width;
+	uint8_t active_speed;
+	uint8_t phys_state;
+	uint8_t link_layer;
+	uint8_t flags;			/* IBV_QPF_GRH_REQUIRED */
+	uint8_t reserved[3];
+};
+
+struct ctl_query_gid {
+	/* in */
+	uint32_t port;
+	uint32_t index;
+	/* out; -ENODATA for an empty slot */
+	uint8_t gid[16];
+	uint32_t gid_type;		/* enum ibv_gid_type of <infiniband/verbs.h> */
+	uint32_t ndev_ifindex;		/* 0: none */
+};
+
+struct ctl_pd {
+	uint32_t pd;			/* out of ALLOC_PD, in of DEALLOC_PD */
+	uint32_t reserved;
+};
+
+struct ctl_reg_mr {
+	/* in */
+	uint32_t pd;
+	uint32_t access;		/* enum ibv_access_flags; the optional bits may be ignored */
+	uint64_t addr;
+	uint64_t length;
+	uint64_t iova;			/* address by which WRs and peers name the first byte */
+	/* out */
+	uint32_t mr;
+	uint32_t lkey;
+	uint32_t rkey;
+	uint32_t reserved;
+};
+
+struct ctl_dereg_mr {
+	uint32_t mr;			/* in */
+	uint32_t reserved;
+};
+
+struct ctl_channel {
+	uint32_t channel;		/* out of CREATE, in of DESTROY; never 0 */
+	int32_t fd;			/* out of CREATE: the application's end, CLOEXEC; its to close */
+};
+
+struct ctl_create_cq {
+	/* in */
+	uint32_t cqe;			/* at least 1 */
+	uint32_t channel;		/* 0: none */
+	uint32_t comp_vector;
+	uint32_t flags;			/* enum ibv_create_cq_attr_flags */
+	/* out */
+	uint32_t cq;
+	uint32_t cq_gen;
+	uint32_t log2_size;		/* ring slots; log2 */
+	uint32_t core;			/* the core that fills it */
+	struct ctl_seg ctl;		/* struct plx_cq_ctl */
+	struct ctl_seg ring;		/* struct plx_cqe[1 << log2_size] */
+};
+
+struct ctl_destroy_cq {
+	uint32_t cq;			/* in */
+	uint32_t reserved;
+};
+
+struct ctl_qp_cap {
+	uint32_t max_send_wr;
+	uint32_t max_recv_wr;
+	uint32_t max_send_sge;
+	uint32_t max_recv_sge;
+	uint32_t max_inline_data;
+};
+
+struct ctl_wq {
+	uint32_t log2_size;		/* ring slots; log2; the queue's limit is the cap, not this */
+	uint32_t stride;		/* bytes a slot */
+	struct ctl_seg ctl;		/* struct plx_wq_ctl */
+	struct ctl_seg slots;
+};
+
+struct ctl_create_qp {
+	/* in */
+	uint32_t pd;
+	uint32_t type;			/* enum ibv_qp_type */
+	uint32_t send_cq;
+	uint32_t recv_cq;
+	uint32_t srq;			/* 0: none, else handle + 1 */
+	uint32_t create_flags;
+	/* in and out: granted is at least what was asked */
+	struct ctl_qp_cap cap;
+	uint32_t reserved;
+	/* out */
+	uint32_t qp;
+	uint32_t qp_gen;
+	uint32_t qp_num;
+	uint32_t core;			/* the core that owns it: whose doorbell ring to use */
+	struct ctl_wq sq;
+	struct ctl_wq rq;
+};
+
+struct ctl_ah_attr {
+	uint8_t dgid[16];
+	uint32_t flow_label;
+	uint8_t sgid_index;
+	uint8_t hop_limit;
+	uint8_t traffic_class;
+	uint8_t sl;
+	uint8_t is_global;
+	uint8_t port_num;
+	uint8_t static_rate;
+	uint8_t src_path_bits;
+	uint32_t dlid;
+};
+
+struct ctl_qp_attr {			/* struct ibv_qp_attr in fixed widths */
+	uint32_t qp_state;
+	uint32_t cur_qp_state;
+	uint32_t path_mtu;		/* enum ibv_mtu */
+	uint32_t path_mig_state;
+	uint32_t qkey;
+	uint32_t rq_psn;
+	uint32_t sq_psn;
+	uint32_t dest_qp_num;
+	uint32_t qp_access_flags;
+	struct ctl_qp_cap cap;
+	struct ctl_ah_attr ah;
+	struct ctl_ah_attr alt_ah;
+	uint16_t pkey_index;
+	uint16_t alt_pkey_index;
+	uint8_t en_sqd_async_notify;
+	uint8_t sq_draining;
+	uint8_t max_rd_atomic;
+	uint8_t max_dest_rd_atomic;
+	uint8_t min_rnr_timer;
+	uint8_t port_num;
+	uint8_t timeout;
+	uint8_t retry_cnt;
+	uint8_t rnr_retry;
+	uint8_t alt_port_num;
+	uint8_t alt_timeout;
+	uint8_t reserved;
+	uint32_t rate_limit;
+};
+
+struct ctl_modify_qp {
+	/* in */
+	uint32_t qp;
+	uint32_t mask;			/* enum ibv_qp_attr_mask */
+	struct ctl_qp_attr attr;
+	/* out */
+	uint32_t state;			/* the QP's state now */
+	uint32_t reserved;
+};
+
+struct ctl_query_qp {
+	/* in */
+	uint32_t qp;
+	uint32_t reserved;
+	/* out */
+	struct ctl_qp_attr attr;
+};
+
+struct ctl_destroy_qp {
+	uint32_t qp;			/* in */
+	uint32_t reserved;
+};
+
+#endif
