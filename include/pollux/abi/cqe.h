@@ -29,7 +29,7 @@ struct plx_cqe {
 	uint32_t qp;		/* QP handle */
 	uint32_t qp_gen;	/* its generation: a CQE of a destroyed QP must not touch its successor */
 	uint32_t wq_head;	/* the queue's slots are free up to this counter once this is polled */
-	uint32_t pad[2];
+	uint32_t pad[3];
 	uint32_t solicited;	/* 1: a receive with the SE bit, or an error: wakes PLX_CQ_ARM_SOLICITED */
 	uint32_t phase;
 };

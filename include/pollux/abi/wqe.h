@@ -48,7 +48,7 @@ struct plx_sq_wqe {
 			uint32_t pad;
 		} ud;
 	};
-	uint64_t reserved;
+	uint64_t reserved[2];
 	/* then: struct plx_sge[num_sge], or `length` inline bytes */
 };
 PLX_ABI_ASSERT(sizeof(struct plx_sq_wqe) == 64, "one line");

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Opening a port from a SPEC and moving bursts. What the engine sees of lib/port.
+ */
+#ifndef PORT_PORT_H
+#define PORT_PORT_H
+
+#include "port/port_driver.h"
+
+/* Splits SPEC ("memif:/x,server") into driver and args and checks its grammar. The strings point
+ * into `buf`. 0, or -EINVAL / -EOPNOTSUPP ("not in this version") with one line in `why`. */
+int port_conf_parse(const char *spec, char *buf, size_t buf_len, struct port_conf *out, char *why,
+		    size_t why_len);
+
+/* Control thread, after EAL start. */
+int port_open(struct port *p, const struct port_conf *conf, char *why, size_t why_len);
+void port_close(struct port *p);
+
+static inline uint16_t
+port_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
+{
+	return p->drv->rx(p, queue, bufs, n);
+}
+
+static inline uint16_t
+port_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
+{
+	return p->drv->tx(p, queue, bufs, n);
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a port driver is: bursts of mbufs to and from one queue of one device. Drivers live in
+ * drivers/net, know nothing of RoCE, and are found through the table that the build writes.
+ */
+#ifndef PORT_DRIVER_H
+#define PORT_DRIVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct rte_mbuf;
+struct rte_mempool;
+
+struct port_conf {
+	const char *spec;	/* as given: "memif:/run/a.sock,server" */
+	const char *driver;	/* the word before the colon: loop, memif, af_packet, vdev */
+	const char *args;	/* what follows it, or "" */
+	uint32_t ip_mtu;	/* 0: the device's own (or the default of its kind) */
+	uint8_t mac[6];		/* all zero: the driver chooses a locally administered one */
+	uint16_t num_queues;
+	uint16_t rx_ring, tx_ring; /* descriptors; 0: the driver's default */
+	uint8_t bell_mac[6];	/* filled by the caller before wait_fd: the MAC in use */
+};
+
+struct port_driver;
+
+struct port {
+	const struct port_driver *drv;
+	void *priv;
+	struct rte_mempool *pool;	/* receive and transmit buffers; room for a whole frame each */
+	uint32_t ip_mtu;		/* in use */
+	uint32_t max_frame;		/* bytes of the longest frame without FCS */
+	uint8_t mac[6];
+	int numa;			/* socket of the device, or -1 */
+	char name[64];
+};
+
+struct port_driver {
+	const char *name;
+	/* Control thread, after EAL start. Fills mac, ip_mtu, max_frame, numa, pool, name. 0, or -errno
+	 * and one line in `why` that says what to do. */
+	int (*open)(struct port *p, const struct port_conf *conf, char *why, size_t why_len);
+	void (*close)(struct port *p);
+	/* Owning core. As rte_eth_rx_burst / rte_eth_tx_burst: mbufs not taken stay the caller's. */
+	uint16_t (*rx)(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n);
+	uint16_t (*tx)(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n);
+	/* Any thread. */
+	bool (*link_up)(struct port *p);
+	/* An fd that becomes readable when frames arrive, or -1. The core drains it with
+	 * wait_clear() after waking. Control thread. */
+	int (*wait_fd)(struct port *p);
+	void (*wait_clear)(struct port *p);
+	/* EAL arguments the driver needs before EAL starts (for example "--vdev=…"), written to `out`
+	 * as one string, "" when none. 0 or -errno with `why`. May check that what it names can be
+	 * opened. NULL: none. Control thread, before EAL start. */
+	int (*eal_args)(const struct port_conf *conf, char *out, size_t out_len, char *why,
+			size_t why_len);
+};
+
+/* The driver of that name, or NULL. */
+const struct port_driver *port_driver_find(const char *name);
+
+/* A pool of `n` buffers with `room` data bytes each behind the usual headroom, on NUMA node `numa`
+ * (-1: any). NULL without memory. */
+struct rte_mempool *port_pool_new(const char *name, uint32_t n, uint32_t room, int numa);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The core's half of a completion queue: one producer, the CQ's home core.
+ */
+#ifndef QUEUE_CQ_H
+#define QUEUE_CQ_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/list.h"
+#include <pollux/abi/cqe.h>
+
+struct cq {
+	struct plx_cq_ctl *ctl;
+	struct plx_cqe *ring;
+	uint32_t log2_size;
+	uint32_t limit;			/* CQEs it holds: what the application was granted */
+	uint32_t tail;			/* produced; never read back from the ring */
+	uint32_t head_seen;		/* polled, as last read from ctl */
+	bool overflowed;
+	bool event_due;			/* stands in the list of CQs that owe an event */
+	struct list_node event_node;
+	uint32_t handle, gen;		/* what the application knows it by */
+	int event_fd;			/* the stack's end of its channel, -1 without one; for the engine */
+	int async_fd;			/* of its context; for the engine */
+};
+
+void cq_init(struct cq *cq, struct plx_cq_ctl *ctl, struct plx_cqe *ring, uint32_t log2_size,
+	     uint32_t limit);
+
+enum cq_push {
+	CQ_PUSHED,
+	CQ_PUSHED_EVENT,		/* and the CQ was armed for it: it is now disarmed, an event is due */
+	CQ_OVERFLOW_FIRST,		/* no room, for the first time: raise CQ_ERR (D-6) */
+	CQ_OVERFLOW,
+};
+
+/* Home core. Writes one CQE (its phase is filled in here) and does the arm handshake. */
+enum cq_push cq_push(struct cq *cq, const struct plx_cqe *cqe);
+
+#endif
