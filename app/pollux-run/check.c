@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Answers: can a stack be started from these settings on this machine? One check per setting, in
+ * the order of the list. Called by main() before the program runs, on the launcher's only thread.
+ */
+#include "setting.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "host.h"
+
+static int
+check_absent(struct plan *p, const char *text, struct why *w)
+{
+	(void)p;
+	(void)text;
+	return why(w, "not in this version");
+}
+
+static int
+check_port(struct plan *p, const char *text, struct why *w)
+{
+	int rc = value_port(text, &p->port, w);
+
+	if (!rc && p->port.kind == VALUE_PORT_MEMIF)
+		rc = host_memif(&p->port, w);
+	if (!rc && p->port.kind == VALUE_PORT_AF_PACKET)
+		rc = host_af_packet(&p->port, w);
+	return rc;
+}
+
+static int
+check_ip(struct plan *p, const char *text, struct why *w)
+{
+	int rc = value_addr_list(text, p->addr, &p->num_addrs, w);
+
+	if (!rc && p->port.kind == VALUE_PORT_AF_PACKET)
+		rc = host_addrs_free(p->addr, p->num_addrs, w);
+	return rc;
+}
+
+static int
+is_link_local(const struct value_addr *a)
+{
+	return a->family != AF_INET && a->bytes[0] == 0xfe && (a->bytes[1] & 0xc0) == 0x80;
+}
+
+static int
+check_gw(struct plan *p, const char *text, struct why *w)
+{
+	struct value_addr gw;
+	int rc = value_addr(text, &gw, w);
+
+	/* without --ip the address comes from the MAC, in 10.11.0.0/16, and the stack checks */
+	if (rc || !p->num_addrs || is_link_local(&gw))
+		return rc;
+	for (size_t i = 0; i < p->num_addrs; i++) {
+		if (!value_addr_in(&gw, &p->addr[i]))
+			continue;
+		if (!memcmp(gw.bytes, p->addr[i].bytes, sizeof(gw.bytes)))
+			return why(w, "this is the port's own address; give the router's");
+		return 0;
+	}
+	return why(w, "it is in no network of --ip, so it cannot be reached; give a neighbour");
+}
+
+static int
+check_mtu(struct plan *p, const char *text, struct why *w)
+{
+	unsigned int mtu;
+	int rc = value_mtu(text, &mtu, w);
+
+	if (!rc && p->port.kind == VALUE_PORT_AF_PACKET)
+		rc = host_iface_mtu(p->port.name, mtu, w);
+	return rc;
+}
+
+static int
+check_mac(struct plan *p, const char *text, struct why *w)
+{
+	uint8_t mac[6];
+
+	(void)p;
+	return value_mac(text, mac, w);
+}
+
+static int
+check_vlan(struct plan *p, const char *text, struct why *w)
+{
+	uint16_t tci;
+
+	(void)p;
+	return value_vlan(text, &tci, w);
+}
+
+static int
+check_cores(struct plan *p, const char *text, struct why *w)
+{
+	cpu_set_t cores;
+	int rc = value_cores(text, &cores, w);
+
+	(void)p;
+	if (!rc)
+		rc = host_cores(&cores, w);
+	if (!rc && CPU_COUNT(&cores) > 1)
+		rc = why(w, "several cores: not in this version; give one CPU or `inline`");
+	return rc;
+}
+
+static int
+check_id(struct plan *p, const char *text, struct why *w)
+{
+	uint64_t id;
+
+	(void)p;
+	return value_number(text, UINT32_MAX, &id, w);
+}
+
+static int (*const checks[SETTING_COUNT])(struct plan *, const char *, struct why *) = {
+	[SETTING_SOCKET] = check_absent,
+	[SETTING_PORT] = check_port,
+	[SETTING_IP] = check_ip,
+	[SETTING_GW] = check_gw,
+	[SETTING_MTU] = check_mtu,
+	[SETTING_MAC] = check_mac,
+	[SETTING_VLAN] = check_vlan,
+	[SETTING_CORES] = check_cores,
+	[SETTING_IMPAIR] = check_absent,
+	[SETTING_RECORD] = check_absent,
+	[SETTING_VENDOR_ID] = check_id,
+	[SETTING_VENDOR_PART_ID] = check_id,
+};
+
+/* Puts the setting's name and value in front of the reason. */
+static int
+explain(const struct plan *p, int i, struct why *w)
+{
+	struct why reason = *w;
+	const char *from = p->from[i];
+	size_t len = strcspn(from, "=");
+
+	return why(w, "%.*s%s%.150s: %.300s", (int)len, from, *p->value[i] ? " " : "",
+		   p->value[i], reason.text);
+}
+
+int
+plan_check(struct plan *p, struct why *w)
+{
+	for (int i = 0; i < SETTING_COUNT; i++)
+		if (p->value[i] && checks[i](p, p->value[i], w))
+			return explain(p, i, w);
+	return 0;
+}

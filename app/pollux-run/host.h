@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What this machine has of what the options name. Looks, opens and closes; changes nothing.
+ * Every function returns 0, or -EINVAL with the reason and what to do in `w`.
+ */
+#ifndef POLLUX_RUN_HOST_H
+#define POLLUX_RUN_HOST_H
+
+#include "value.h"
+
+/* The socket's directory can be used by this end, and no other server holds the socket. */
+int host_memif(const struct value_port *port, struct why *w);
+/* The interface exists, is Ethernet and up, and an AF_PACKET socket may be opened on it. */
+int host_af_packet(const struct value_port *port, struct why *w);
+/* `mtu` fits the interface. */
+int host_iface_mtu(const char *iface, unsigned int mtu, struct why *w);
+/* No interface of the kernel holds one of the addresses. */
+int host_addrs_free(const struct value_addr *addrs, size_t n, struct why *w);
+/* The CPUs exist and this process may run on them. */
+int host_cores(const cpu_set_t *cores, struct why *w);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Answers: can a memif end be opened at this socket? Called by the check of --port in option.c, on
+ * the launcher's only thread. Never connects: a memif server would take that for a peer.
+ */
+#include "host.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* __SO_ACCEPTCON, the flag that /proc/net/unix shows for a socket that listens */
+#define UNIX_LISTENS 0x10000ul
+
+/* 1 when a socket of that name listens in this network namespace. */
+static int
+somebody_listens(const char *name)
+{
+	FILE *f = fopen("/proc/net/unix", "re");
+	char line[512], path[256];
+	unsigned long flags;
+	int found = 0;
+
+	if (!f)
+		return 0;
+	while (!found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%*s %*s %*s %lx %*s %*s %*s %255s", &flags, path) == 2 &&
+			flags & UNIX_LISTENS && !strcmp(path, name);
+	fclose(f);
+	return found;
+}
+
+static int
+check_directory(const struct value_port *port, struct why *w)
+{
+	char copy[sizeof(port->name)];
+	const char *dir;
+	struct stat st;
+
+	strcpy(copy, port->name);
+	dir = dirname(copy);
+	if (stat(dir, &st))
+		return why(w, "directory %s: %s; make it first", dir, strerror(errno));
+	if (!S_ISDIR(st.st_mode))
+		return why(w, "%s is no directory; choose another socket path", dir);
+	if (access(dir, port->server ? W_OK | X_OK : X_OK))
+		return why(w, "directory %s: %s; choose one that you may %s", dir, strerror(errno),
+			   port->server ? "write to" : "enter");
+	return 0;
+}
+
+static int
+check_existing(const struct value_port *port, struct why *w)
+{
+	struct stat st;
+
+	if (lstat(port->name, &st))
+		return errno == ENOENT ? 0 : why(w, "%s: %s", port->name, strerror(errno));
+	if (!S_ISSOCK(st.st_mode))
+		return why(w, "%s exists and is no socket; choose another path", port->name);
+	if (!port->server && access(port->name, W_OK))
+		return why(w, "%s: %s; run as the user that started the server", port->name,
+			   strerror(errno));
+	return 0;
+}
+
+int
+host_memif(const struct value_port *port, struct why *w)
+{
+	if (port->name[0] != '@') {
+		int rc = check_directory(port, w);
+
+		if (!rc)
+			rc = check_existing(port, w);
+		if (rc)
+			return rc;
+	}
+	if (port->server && somebody_listens(port->name))
+		return why(w, "a server has %s already: make this end the client, or choose "
+			   "another socket", port->name);
+	return 0;
+}

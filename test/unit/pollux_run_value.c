@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The grammar of the launcher's values: app/pollux-run/value*.c. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <sys/socket.h>
+
+#include "value.h"
+
+static struct why w;
+
+/* 0 when the text is accepted; a refusal must have said why. */
+static int
+refusal(int rc)
+{
+	if (rc && !w.text[0])
+		return -1;
+	w.text[0] = 0;
+	return rc ? 1 : 0;
+}
+
+static void
+value_mtu__limits(void)
+{
+	static const char *const bad[] = { "", "335", "9001", "-1", "+400", " 400", "400 ", "0x400",
+					   "4e3", "99999999999999999999", "1500x" };
+	unsigned int mtu = 0;
+
+	CHECK_EQ(refusal(value_mtu("336", &mtu, &w)), 0);
+	CHECK_EQ(mtu, 336);
+	CHECK_EQ(refusal(value_mtu("9000", &mtu, &w)), 0);
+	CHECK_EQ(mtu, 9000);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK_EQ(refusal(value_mtu(bad[i], &mtu, &w)), 1);
+}
+
+static void
+value_mac__forms(void)
+{
+	static const char *const bad[] = { "", "02", "02:00:00:00:00", "02:00:00:00:00:01:02",
+					   "2:0:0:0:0:1", "02-00-00-00-00-01", "02:00:00:00:00:0g",
+					   "00:00:00:00:00:00", "01:00:5e:00:00:01",
+					   "ff:ff:ff:ff:ff:ff", "02:00:00:00:00:01 " };
+	static const uint8_t want[6] = { 0x02, 0xab, 0xcd, 0xef, 0x00, 0xff };
+	uint8_t mac[6];
+
+	CHECK_EQ(refusal(value_mac("02:ab:CD:ef:00:ff", mac, &w)), 0);
+	CHECK_MEM(mac, want, 6);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK_EQ(refusal(value_mac(bad[i], mac, &w)), 1);
+}
+
+static void
+value_vlan__id_and_priority(void)
+{
+	static const char *const bad[] = { "", "0", "4095", "1:", "1:8", "1:9", ":1", "1:2:3", "1,2" };
+	uint16_t tci;
+
+	CHECK_EQ(refusal(value_vlan("1", &tci, &w)), 0);
+	CHECK_EQ(tci, 1);
+	CHECK_EQ(refusal(value_vlan("4094:7", &tci, &w)), 0);
+	CHECK_EQ(tci, 7 << 13 | 4094);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK_EQ(refusal(value_vlan(bad[i], &tci, &w)), 1);
+}
+
+static void
+value_cores__lists_as_in_taskset(void)
+{
+	static const char *const bad[] = { "", ",", "1,", "1-", "3-1", "1-3:0", "1-3:", "a", "inlined",
+					   "1 2", "99999" };
+	cpu_set_t set;
+
+	CHECK_EQ(refusal(value_cores("inline", &set, &w)), 0);
+	CHECK_EQ(CPU_COUNT(&set), 0);
+	CHECK_EQ(refusal(value_cores("0,2-3,8-14:3", &set, &w)), 0);
+	CHECK_EQ(CPU_COUNT(&set), 6);
+	CHECK(CPU_ISSET(0, &set) && CPU_ISSET(3, &set) && CPU_ISSET(11, &set) &&
+	      CPU_ISSET(14, &set));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK_EQ(refusal(value_cores(bad[i], &set, &w)), 1);
+}
+
+static void
+value_number__bases_and_limit(void)
+{
+	uint64_t v;
+
+	CHECK_EQ(refusal(value_number("0x15b3", UINT32_MAX, &v, &w)), 0);
+	CHECK_EQ(v, 0x15b3);
+	CHECK_EQ(refusal(value_number("4294967295", UINT32_MAX, &v, &w)), 0);
+	CHECK_EQ(v, UINT32_MAX);
+	CHECK_EQ(refusal(value_number("4294967296", UINT32_MAX, &v, &w)), 1);
+	CHECK_EQ(refusal(value_number("0x", UINT32_MAX, &v, &w)), 1);
+	CHECK_EQ(refusal(value_number("1f", UINT32_MAX, &v, &w)), 1);
+}
+
+static void
+value_addr_len__refuses_what_no_port_has(void)
+{
+	static const char *const bad[] = { "", "10.0.0.1", "10.0.0.1/", "10.0.0.1/0", "10.0.0.1/33",
+					   "10.0.0.1/024", "10.0.0/24", "127.0.0.1/8", "0.0.0.0/8",
+					   "224.0.0.1/4", "255.255.255.255/32", "::/64", "::1/128",
+					   "ff02::1/64", "::ffff:1.2.3.4/96", "fd00::1/129",
+					   "fd00::1/64/64", "/24", "10.0.0.1/24 " };
+	struct value_addr a;
+
+	CHECK_EQ(refusal(value_addr_len("10.1.2.3/24", &a, &w)), 0);
+	CHECK_EQ(a.family, AF_INET);
+	CHECK_EQ(a.prefix, 24);
+	CHECK_EQ(a.bytes[3], 3);
+	CHECK_EQ(refusal(value_addr_len("fd00::1/64", &a, &w)), 0);
+	CHECK_EQ(a.family, AF_INET6);
+	CHECK_EQ(a.bytes[15], 1);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK_EQ(refusal(value_addr_len(bad[i], &a, &w)), 1);
+}
+
+static void
+value_addr_list__none_twice_and_not_too_many(void)
+{
+	static struct value_addr a[VALUE_MAX_ADDRS];
+	static char many[VALUE_MAX_ADDRS * 20 + 40];
+	size_t n, len = 0;
+
+	CHECK_EQ(refusal(value_addr_list("10.0.0.1/8,fd00::1/64", a, &n, &w)), 0);
+	CHECK_EQ(n, 2);
+	CHECK_EQ(refusal(value_addr_list("10.0.0.1/8,10.0.0.1/16", a, &n, &w)), 1);
+	CHECK_EQ(refusal(value_addr_list("10.0.0.1/8,", a, &n, &w)), 1);
+	for (unsigned int i = 0; i < VALUE_MAX_ADDRS; i++)
+		len += (size_t)sprintf(many + len, "%s10.0.%u.1/8", i ? "," : "", i);
+	CHECK_EQ(refusal(value_addr_list(many, a, &n, &w)), 0);
+	CHECK_EQ(n, VALUE_MAX_ADDRS);
+	strcpy(many + len, ",10.1.0.1/8");
+	CHECK_EQ(refusal(value_addr_list(many, a, &n, &w)), 1);
+}
+
+static int
+in_network(const char *addr, const char *net)
+{
+	struct value_addr a, b;
+
+	if (value_addr(addr, &a, &w) || value_addr_len(net, &b, &w))
+		abort();
+	return value_addr_in(&a, &b);
+}
+
+static void
+value_addr_in__prefix_bits(void)
+{
+	CHECK(in_network("10.0.0.200", "10.0.0.1/24"));
+	CHECK(!in_network("10.0.1.200", "10.0.0.1/24"));
+	CHECK(in_network("10.0.0.129", "10.0.0.200/25"));
+	CHECK(!in_network("10.0.0.127", "10.0.0.200/25"));
+	CHECK(in_network("10.0.0.1", "10.0.0.1/32"));
+	CHECK(!in_network("fd00::1", "10.0.0.1/1"));
+	CHECK(in_network("fd00::ffff", "fd00::1/64"));
+}
+
+static void
+value_port__words(void)
+{
+	static const char *const bad[] = { "", "Loop", "loop:", "memif", "memif:", "memif:/a", "memif:,server",
+					   "memif:/a,srv", "memif:/a,server,z", "memif:/a,serverzc",
+					   "memif:@,client", "memif:/a,client,zc,zc", "af_packet:",
+					   "af_packet", "af_packet:interface-too-long", "af_packet:a/b",
+					   "vdev:", "vdev:eth0", "vdev:net_", "af_xdp:eth0", "vhost:/a",
+					   "virtio:/a", "pci:0000:00:01.0", "null" };
+	struct value_port p;
+
+	CHECK_EQ(refusal(value_port("loop", &p, &w)), 0);
+	CHECK_EQ(p.kind, VALUE_PORT_LOOP);
+	CHECK_EQ(refusal(value_port("memif:/run/a.sock,server", &p, &w)), 0);
+	CHECK_EQ(p.kind, VALUE_PORT_MEMIF);
+	CHECK(p.server && !p.zero_copy && !strcmp(p.name, "/run/a.sock"));
+	CHECK_EQ(refusal(value_port("memif:@a,client,zc", &p, &w)), 0);
+	CHECK(!p.server && p.zero_copy && !strcmp(p.name, "@a"));
+	CHECK_EQ(refusal(value_port("af_packet:veth0", &p, &w)), 0);
+	CHECK(p.kind == VALUE_PORT_AF_PACKET && !strcmp(p.name, "veth0"));
+	CHECK_EQ(refusal(value_port("vdev:net_ring0,nodeaction=r0:0:CREATE", &p, &w)), 0);
+	CHECK_EQ(p.kind, VALUE_PORT_VDEV);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CHECK_EQ(refusal(value_port(bad[i], &p, &w)), 1);
+}
+
+static void
+value_port__socket_path_fits_sun_path(void)
+{
+	char text[160];
+	struct value_port p;
+
+	sprintf(text, "memif:/%0106d,server", 0);
+	CHECK_EQ(refusal(value_port(text, &p, &w)), 0);
+	CHECK_EQ(strlen(p.name), 107);
+	sprintf(text, "memif:/%0107d,server", 0);
+	CHECK_EQ(refusal(value_port(text, &p, &w)), 1);
+	sprintf(text, "memif:@%0106d,server", 0);
+	CHECK_EQ(refusal(value_port(text, &p, &w)), 0);
+	sprintf(text, "memif:@%0107d,server", 0);
+	CHECK_EQ(refusal(value_port(text, &p, &w)), 1);
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE(value_mtu__limits),
+	CHECK_CASE(value_mac__forms),
+	CHECK_CASE(value_vlan__id_and_priority),
+	CHECK_CASE(value_cores__lists_as_in_taskset),
+	CHECK_CASE(value_number__bases_and_limit),
+	CHECK_CASE(value_addr_len__refuses_what_no_port_has),
+	CHECK_CASE(value_addr_list__none_twice_and_not_too_many),
+	CHECK_CASE(value_addr_in__prefix_bits),
+	CHECK_CASE(value_port__words),
+	CHECK_CASE(value_port__socket_path_fits_sun_path),
+};
+
+CHECK_MAIN(cases)
