@@ -77,7 +77,7 @@ enum wire_kind wire_classify(const uint8_t *frame, size_t len);
 /*
  * Any thread. DROP_NONE and *out filled, or the reason to drop; out's fields are then undefined.
  * Bytes after the L3 length are ignored (A5). Reasons: DROP_SHORT, DROP_L2, DROP_L3, DROP_FRAGMENT,
- * DROP_LENGTH, DROP_TVER, DROP_OPCODE.
+ * DROP_LENGTH, DROP_TVER, DROP_OPCODE, DROP_NOT_ROCE (another UDP port).
  */
 enum drop_reason wire_parse(const uint8_t *frame, size_t len, struct wire_pkt *out);
 
