@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Can the lints fail? Gives each a small tree that breaks one rule and expects that complaint."""
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HEAD = '/* SPDX-License-Identifier: BSD-3-Clause */\n'
+TREE = {
+    'lib/base/meson.build': '# SPDX-License-Identifier: BSD-3-Clause\ndeps = []\n',
+    'lib/wire/meson.build': "# SPDX-License-Identifier: BSD-3-Clause\ndeps = ['base']\n",
+    'lib/port/meson.build': "# SPDX-License-Identifier: BSD-3-Clause\ndeps = ['base']\n",
+    'lib/mem/meson.build': "# SPDX-License-Identifier: BSD-3-Clause\ndeps = ['base']\n",
+    'lib/base/log.h': HEAD,
+    'lib/wire/hdr.h': HEAD + '#include <stdint.h>\n#include "base/log.h"\n',
+    'lib/port/port.h': HEAD + '#include <rte_mbuf.h>\n',
+    'lib/port/port_driver.h': HEAD,
+    'lib/mem/key.h': HEAD + '#include <pollux/abi/wqe.h>\n',
+    'lib/mem/arena.c': HEAD + '#include <rte_memzone.h>\n',
+    'include/pollux/abi/wqe.h': HEAD + '#include <pollux/abi/ring.h>\n',
+    'include/pollux/verbs.h': HEAD + '#include <infiniband/verbs.h>\n',
+    'drivers/net/loop/loop.c': HEAD + '#include "port/port_driver.h"\n#include "wire/hdr.h"\n',
+    'app/perf/main.c': HEAD + '#include "perf.h"\n#include <pollux/verbs.h>\n',
+    'app/perf/perf.h': HEAD,
+}
+
+
+def function(name, lines):
+    return 'static int\n%s(void)\n{\n%s}\n' % (name, '\treturn 0;\n' * lines)
+
+
+# lint, file, its text, a part of the complaint
+BREAKS = [
+    ('deps', 'lib/wire/a.c', '#include "mem/key.h"\n', 'may not include mem'),
+    ('deps', 'lib/base/a.c', '#include "wire/hdr.h"\n', 'may not include wire'),
+    ('deps', 'lib/wire/a.c', '#include <rte_mbuf.h>\n', 'no DPDK'),
+    ('deps', 'lib/mem/a.c', '#include <rte_memzone.h>\n', 'no DPDK'),
+    ('deps', 'lib/mem/arena.c', '#include <rte_mbuf.h>\n', 'no DPDK'),
+    ('deps', 'lib/wire/a.c', '#include <pollux/abi/wqe.h>\n', 'shared layouts'),
+    ('deps', 'lib/mem/a.c', '#include <pollux/verbs.h>\n', 'public headers'),
+    ('deps', 'lib/mem/a.c', '#include <infiniband/verbs.h>\n', 'rdma-core'),
+    ('deps', 'lib/wire/a.c', '#include "hdr.h"\n', 'names no room'),
+    ('deps', 'lib/wire/a.c', '#include "base/absent.h"\n', 'does not exist'),
+    ('deps', 'lib/attic/a.c', '#include "base/log.h"\n', 'is no room'),
+    ('deps', 'drivers/net/loop/a.c', '#include "port/port.h"\n', 'may not include port'),
+    ('deps', 'drivers/net/loop/a.c', '#include "mem/key.h"\n', 'may not include mem'),
+    ('deps', 'app/perf/a.c', '#include "wire/hdr.h"\n', 'may not include wire'),
+    ('deps', 'app/perf/a.c', '#include <rte_eal.h>\n', 'no DPDK'),
+    ('deps', 'include/pollux/abi/a.h', '#include <pollux/verbs.h>\n', 'public headers'),
+    ('deps', 'include/pollux/a.h', '#include "wire/hdr.h"\n', 'public header'),
+    ('style', 'lib/base/a.c', function('f', 61), 'f() has 61 lines'),
+    ('style', 'lib/base/a.c', 'int a;\n' * 500, 'has 501 lines'),
+    ('style', 'lib/base/a.c', '        int a;\n', 'use tabs'),
+    ('style', 'lib/base/a.c', '/* ' + 'x' * 98 + ' */\n', '104 columns'),
+    ('style', 'lib/base/a.c', '\t' * 12 + 'int abcd;\n', '105 columns'),
+    ('style', 'lib/base/a.c', '/* TO' 'DO */\n', 'unfinished'),
+    ('style', 'doc/a.md', 'FIX' 'ME\n', 'unfinished'),
+    ('style', 'doc/a.md', 'see /ho' 'me/me/notes\n', 'own machine'),
+    ('style', 'test/a.sh', 'cd /wo' 'rk/tree\n', 'own machine'),
+    ('style', 'lib/base/a.c', 'int a; \n', 'blanks at the end'),
+    ('style', 'lib/base/a.c', None, 'SPDX'),
+    ('style', 'test/a.sh', None, 'SPDX'),
+]
+# These must pass: what a lint wrongly complains of is as bad.
+SOUND = [
+    ('style', 'lib/base/a.c', function('f', 60)),
+    ('style', 'lib/base/a.c', 'int a;\n' * 499),
+    ('deps', 'lib/port/a.c', '#include <rte_ethdev.h>\n#include "base/log.h"\n'),
+]
+
+
+def write(root, path, text):
+    full = os.path.join(root, path)
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    with open(full, 'w', encoding='utf-8') as f:
+        f.write(text)
+
+
+def run(lint, path=None, text=None):
+    """Exit status and output of the lint over the sound tree with one file laid over it."""
+    with tempfile.TemporaryDirectory() as root:
+        for p, t in TREE.items():
+            write(root, p, t)
+        if path:
+            head = HEAD if path.endswith(('.c', '.h')) else '# ' + HEAD[3:-4] + '\n'
+            write(root, path, 'int a;\n' if text is None else head + text)
+        r = subprocess.run([sys.executable, os.path.join(HERE, lint + '.py'), root],
+                           stdout=subprocess.PIPE, text=True, check=False)
+        return r.returncode, r.stdout
+
+
+def empty_tree(lint):
+    with tempfile.TemporaryDirectory() as root:
+        return subprocess.run([sys.executable, os.path.join(HERE, lint + '.py'), root],
+                              stdout=subprocess.DEVNULL, check=False).returncode
+
+
+def main():
+    failed = 0
+    cases = [(lint, None, None, None) for lint in ('deps', 'style')]
+    cases += BREAKS + [(lint, path, text, None) for lint, path, text in SOUND]
+    for lint, path, text, want in cases:
+        status, out = run(lint, path, text)
+        ok = status == 0 if want is None else status == 1 and want in out
+        if not ok:
+            failed += 1
+            print('FAIL %s, %s: expected %s, got status %d:\n%s' %
+                  (lint, path or 'the sound tree', want or 'no complaint', status, out))
+    for lint in ('deps', 'style'):
+        if empty_tree(lint) == 0:
+            failed += 1
+            print('FAIL %s passes an empty tree' % lint)
+    print('%d passed, %d failed' % (len(cases) + 2 - failed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
