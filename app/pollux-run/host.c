@@ -116,9 +116,11 @@ host_cores(const cpu_set_t *cores, struct why *w)
 		if (!CPU_ISSET((size_t)i, cores))
 			continue;
 		if (i >= present)
-			return why(w, "there is no CPU %ld here; there are 0 to %ld", i, present - 1);
+			return why(w, "there is no CPU %ld here; there are 0 to %ld", i,
+				   present - 1);
 		if (!CPU_ISSET((size_t)i, &ours))
-			return why(w, "CPU %ld is not among those we may run on (`taskset -p $$`)", i);
+			return why(w, "CPU %ld is not among those we may run on "
+				   "(`taskset -p $$`)", i);
 	}
 	return 0;
 }

@@ -3,8 +3,9 @@
  * pollux-run: runs a program over Pollux. Checks every setting first, so that a wrong one is said
  * in one line before anything starts, then puts the drop-in in front and becomes the program.
  *
- * Which way the stack runs: 1. --attach or POLLUX_SOCKET; 2. --port or POLLUX_PORT, in the program's
- * process; 3. a running polluxd; 4. a loop. The first and the third are not in this version.
+ * Which way the stack runs: 1. --attach or POLLUX_SOCKET; 2. --port or POLLUX_PORT, in the
+ * program's process; 3. a running polluxd; 4. a loop. The first and the third are not in this
+ * version.
  */
 #include <errno.h>
 #include <limits.h>

@@ -143,7 +143,8 @@ setting_usage(FILE *out)
 		char left[64];
 
 		if (settings[i].option)
-			snprintf(left, sizeof(left), "--%s %s", settings[i].option, settings[i].arg);
+			snprintf(left, sizeof(left), "--%s %s", settings[i].option,
+				 settings[i].arg);
 		else
 			snprintf(left, sizeof(left), "  %s", settings[i].arg);
 		fprintf(out, "  %-22s %-22s %s\n", left, settings[i].variable, settings[i].help);
@@ -151,8 +152,9 @@ setting_usage(FILE *out)
 	fputs("  --help                 print this\n"
 	      "  --version              print the version\n\n"
 	      "SPEC is loop, memif:SOCKET,server|client[,zc] (SOCKET a path or @name),\n"
-	      "af_packet:IFACE or vdev:DPDK-DEVARGS. --attach, --impair, --record, af_xdp:, vhost:,\n"
-	      "virtio: and pci: are not in this version. An option wins over its variable.\n\n"
+	      "af_packet:IFACE or vdev:DPDK-DEVARGS. --attach, --impair, --record, af_xdp:,\n"
+	      "vhost:, virtio: and pci: are not in this version. An option wins over its\n"
+	      "variable.\n\n"
 	      "Exit status: the program's; 2 wrong option or nothing started; 126 the program\n"
 	      "cannot be run; 127 there is no such program.\n", out);
 }

@@ -98,7 +98,8 @@ value_addr_list(const char *text, struct value_addr *out, size_t *n, struct why 
 		for (size_t i = 0; i < *n; i++)
 			if (out[i].family == out[*n].family &&
 			    !memcmp(out[i].bytes, out[*n].bytes, sizeof(out[i].bytes)))
-				return why(w, "%s stands there twice; name each address once", item);
+				return why(w, "%s stands there twice; name each address once",
+					   item);
 		(*n)++;
 		if (!text[len])
 			return 0;

@@ -53,7 +53,8 @@ value_mac__forms(void)
 static void
 value_vlan__id_and_priority(void)
 {
-	static const char *const bad[] = { "", "0", "4095", "1:", "1:8", "1:9", ":1", "1:2:3", "1,2" };
+	static const char *const bad[] = { "", "0", "4095", "1:", "1:8", "1:9", ":1", "1:2:3",
+					   "1,2" };
 	uint16_t tci;
 
 	CHECK_EQ(refusal(value_vlan("1", &tci, &w)), 0);
@@ -67,8 +68,8 @@ value_vlan__id_and_priority(void)
 static void
 value_cores__lists_as_in_taskset(void)
 {
-	static const char *const bad[] = { "", ",", "1,", "1-", "3-1", "1-3:0", "1-3:", "a", "inlined",
-					   "1 2", "99999" };
+	static const char *const bad[] = { "", ",", "1,", "1-", "3-1", "1-3:0", "1-3:", "a",
+					   "inlined", "1 2", "99999" };
 	cpu_set_t set;
 
 	CHECK_EQ(refusal(value_cores("inline", &set, &w)), 0);
@@ -160,12 +161,13 @@ value_addr_in__prefix_bits(void)
 static void
 value_port__words(void)
 {
-	static const char *const bad[] = { "", "Loop", "loop:", "memif", "memif:", "memif:/a", "memif:,server",
-					   "memif:/a,srv", "memif:/a,server,z", "memif:/a,serverzc",
-					   "memif:@,client", "memif:/a,client,zc,zc", "af_packet:",
-					   "af_packet", "af_packet:interface-too-long", "af_packet:a/b",
-					   "vdev:", "vdev:eth0", "vdev:net_", "af_xdp:eth0", "vhost:/a",
-					   "virtio:/a", "pci:0000:00:01.0", "null" };
+	static const char *const bad[] = {
+		"", "Loop", "loop:", "memif", "memif:", "memif:/a", "memif:,server", "memif:/a,srv",
+		"memif:/a,server,z", "memif:/a,serverzc", "memif:@,client", "memif:/a,client,zc,zc",
+		"af_packet:", "af_packet", "af_packet:interface-too-long", "af_packet:a/b",
+		"vdev:", "vdev:eth0", "vdev:net_", "af_xdp:eth0", "vhost:/a", "virtio:/a",
+		"pci:0000:00:01.0", "null",
+	};
 	struct value_port p;
 
 	CHECK_EQ(refusal(value_port("loop", &p, &w)), 0);
