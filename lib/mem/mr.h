@@ -45,7 +45,7 @@ struct mr_table *mr_table_new(uint32_t max);
 void mr_table_free(struct mr_table *t);
 
 /* Control thread. Copies *desc (all but key and index), gives it a key and publishes it.
- * 0, -ENOMEM when the table is full or memory is out. */
+ * 0, -ENOMEM when the table is full or memory is out, -EINVAL for an empty or a wrapping range. */
 int mr_add(struct mr_table *t, const struct mr *desc, struct mr **out);
 
 /* Control thread. By the handle; NULL when there is none. */
