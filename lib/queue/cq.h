@@ -21,6 +21,8 @@ struct cq {
 	bool overflowed;
 	bool event_due;			/* stands in the list of CQs that owe an event */
 	struct list_node event_node;
+	struct list users;		/* the QPs that complete here (a node of theirs for each of their
+					 * queues): all of them end when it overflows (D-6) */
 	uint32_t handle, gen;		/* what the application knows it by */
 	int event_fd;			/* the stack's end of its channel, -1 without one; for the engine */
 	int async_fd;			/* of its context; for the engine */

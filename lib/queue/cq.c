@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How does a completion reach the application? Asked by transport for every CQE. Home core only.
+ */
+#include "queue/cq.h"
+
+void
+cq_init(struct cq *cq, struct plx_cq_ctl *ctl, struct plx_cqe *ring, uint32_t log2_size,
+	uint32_t limit)
+{
+	*cq = (struct cq){
+		.ctl = ctl,
+		.ring = ring,
+		.log2_size = log2_size,
+		.limit = limit,
+		.event_fd = -1,
+		.async_fd = -1,
+	};
+	list_node_init(&cq->event_node);
+	list_init(&cq->users);
+}
+
+/* A head outside [head_seen, tail] is a lie and changes nothing. */
+static bool
+full(struct cq *cq)
+{
+	uint32_t head;
+
+	if (cq->tail - cq->head_seen < cq->limit)
+		return false;
+	head = __atomic_load_n(&cq->ctl->head, __ATOMIC_ACQUIRE);
+	if (cq->tail - head <= cq->tail - cq->head_seen)
+		cq->head_seen = head;
+	return cq->tail - cq->head_seen >= cq->limit;
+}
+
+static enum cq_push
+overflow(struct cq *cq)
+{
+	if (cq->overflowed)
+		return CQ_OVERFLOW;
+	cq->overflowed = true;
+	__atomic_store_n(&cq->ctl->overflow, 1, __ATOMIC_RELEASE);
+	return CQ_OVERFLOW_FIRST;
+}
+
+static void
+publish(struct cq *cq, const struct plx_cqe *cqe)
+{
+	struct plx_cqe *slot = &cq->ring[cq->tail & ((1u << cq->log2_size) - 1)];
+	uint32_t phase = plx_cqe_phase(cq->tail, cq->log2_size);
+	struct plx_cqe copy = *cqe;
+
+	/* the copy must not publish the slot: the phase of the last lap stays until the end */
+	copy.phase = phase ^ 1u;
+	*slot = copy;
+	__atomic_store_n(&slot->phase, phase, __ATOMIC_RELEASE);
+	cq->tail++;
+}
+
+/* D-4: the application armed and then polled, or sees the event; never neither. */
+static bool
+take_arm(struct cq *cq, bool solicited)
+{
+	uint32_t arm;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	arm = __atomic_load_n(&cq->ctl->arm, __ATOMIC_RELAXED);
+	if (arm != PLX_CQ_ARM_ANY && !(arm == PLX_CQ_ARM_SOLICITED && solicited))
+		return false;
+	return __atomic_exchange_n(&cq->ctl->arm, PLX_CQ_ARM_NONE, __ATOMIC_ACQ_REL) !=
+	       PLX_CQ_ARM_NONE;
+}
+
+enum cq_push
+cq_push(struct cq *cq, const struct plx_cqe *cqe)
+{
+	if (cq->overflowed || full(cq))
+		return overflow(cq);
+	publish(cq, cqe);
+	return take_arm(cq, cqe->solicited != 0) ? CQ_PUSHED_EVENT : CQ_PUSHED;
+}
