@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "host.h"
 
@@ -43,15 +42,15 @@ check_ip(struct plan *p, const char *text, struct why *w)
 }
 
 static int
-is_link_local(const struct value_addr *a)
+is_link_local(const struct kv_ip *a)
 {
-	return a->family != AF_INET && a->bytes[0] == 0xfe && (a->bytes[1] & 0xc0) == 0x80;
+	return !a->ip4 && a->gid[0] == 0xfe && (a->gid[1] & 0xc0) == 0x80;
 }
 
 static int
 check_gw(struct plan *p, const char *text, struct why *w)
 {
-	struct value_addr gw;
+	struct kv_ip gw;
 	int rc = value_addr(text, &gw, w);
 
 	/* without --ip the address comes from the MAC, in 10.11.0.0/16, and the stack checks */
@@ -60,7 +59,7 @@ check_gw(struct plan *p, const char *text, struct why *w)
 	for (size_t i = 0; i < p->num_addrs; i++) {
 		if (!value_addr_in(&gw, &p->addr[i]))
 			continue;
-		if (!memcmp(gw.bytes, p->addr[i].bytes, sizeof(gw.bytes)))
+		if (!memcmp(gw.gid, p->addr[i].gid, sizeof(gw.gid)))
 			return why(w, "this is the port's own address; give the router's");
 		return 0;
 	}
@@ -99,13 +98,13 @@ check_vlan(struct plan *p, const char *text, struct why *w)
 static int
 check_cores(struct plan *p, const char *text, struct why *w)
 {
-	cpu_set_t cores;
-	int rc = value_cores(text, &cores, w);
+	struct value_cores cores;
+	int rc = value_cores(text, host_num_cores(), &cores, w);
 
 	(void)p;
 	if (!rc)
 		rc = host_cores(&cores, w);
-	if (!rc && CPU_COUNT(&cores) > 1)
+	if (!rc && cores.n > 1)
 		rc = why(w, "several cores: not in this version; give one CPU or `inline`");
 	return rc;
 }
@@ -113,10 +112,10 @@ check_cores(struct plan *p, const char *text, struct why *w)
 static int
 check_id(struct plan *p, const char *text, struct why *w)
 {
-	uint64_t id;
+	uint32_t id;
 
 	(void)p;
-	return value_number(text, UINT32_MAX, &id, w);
+	return value_id(text, &id, w);
 }
 
 static int (*const checks[SETTING_COUNT])(struct plan *, const char *, struct why *) = {

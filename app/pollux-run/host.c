@@ -10,6 +10,7 @@
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -77,17 +78,17 @@ host_iface_mtu(const char *iface, unsigned int mtu, struct why *w)
 }
 
 static int
-same_addr(const struct sockaddr *sa, const struct value_addr *a)
+same_addr(const struct sockaddr *sa, const struct kv_ip *a)
 {
-	if (!sa || sa->sa_family != a->family)
+	if (!sa || sa->sa_family != (a->ip4 ? AF_INET : AF_INET6))
 		return 0;
-	if (a->family == AF_INET)
-		return !memcmp(&((const struct sockaddr_in *)sa)->sin_addr, a->bytes, 4);
-	return !memcmp(&((const struct sockaddr_in6 *)sa)->sin6_addr, a->bytes, 16);
+	if (a->ip4)
+		return !memcmp(&((const struct sockaddr_in *)sa)->sin_addr, a->gid + 12, 4);
+	return !memcmp(&((const struct sockaddr_in6 *)sa)->sin6_addr, a->gid, 16);
 }
 
 int
-host_addrs_free(const struct value_addr *addrs, size_t n, struct why *w)
+host_addrs_free(const struct kv_ip *addrs, size_t n, struct why *w)
 {
 	struct ifaddrs *list, *i;
 	int rc = 0;
@@ -104,23 +105,24 @@ host_addrs_free(const struct value_addr *addrs, size_t n, struct why *w)
 	return rc;
 }
 
-int
-host_cores(const cpu_set_t *cores, struct why *w)
+uint32_t
+host_num_cores(void)
 {
-	long present = sysconf(_SC_NPROCESSORS_CONF);
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+
+	return n > 0 ? (uint32_t)n : 1;
+}
+
+int
+host_cores(const struct value_cores *cores, struct why *w)
+{
 	cpu_set_t ours;
 
 	if (sched_getaffinity(0, sizeof(ours), &ours))
 		return why(w, "our own affinity cannot be read: %s", strerror(errno));
-	for (long i = 0; i < CPU_SETSIZE; i++) {
-		if (!CPU_ISSET((size_t)i, cores))
-			continue;
-		if (i >= present)
-			return why(w, "there is no CPU %ld here; there are 0 to %ld", i,
-				   present - 1);
-		if (!CPU_ISSET((size_t)i, &ours))
-			return why(w, "CPU %ld is not among those we may run on "
-				   "(`taskset -p $$`)", i);
-	}
+	for (size_t i = 0; i < cores->n; i++)
+		if (!CPU_ISSET(cores->cpu[i], &ours))
+			return why(w, "CPU %u is not among those we may run on "
+				   "(`taskset -p $$`)", cores->cpu[i]);
 	return 0;
 }

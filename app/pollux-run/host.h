@@ -15,8 +15,10 @@ int host_af_packet(const struct value_port *port, struct why *w);
 /* `mtu` fits the interface. */
 int host_iface_mtu(const char *iface, unsigned int mtu, struct why *w);
 /* No interface of the kernel holds one of the addresses. */
-int host_addrs_free(const struct value_addr *addrs, size_t n, struct why *w);
-/* The CPUs exist and this process may run on them. */
-int host_cores(const cpu_set_t *cores, struct why *w);
+int host_addrs_free(const struct kv_ip *addrs, size_t n, struct why *w);
+/* How many CPUs this machine has. */
+uint32_t host_num_cores(void);
+/* This process may run on the CPUs. */
+int host_cores(const struct value_cores *cores, struct why *w);
 
 #endif

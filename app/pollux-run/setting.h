@@ -44,7 +44,7 @@ struct plan {
 
 	/* filled by plan_check */
 	struct value_port port;
-	struct value_addr addr[VALUE_MAX_ADDRS];
+	struct kv_ip addr[VALUE_MAX_ADDRS];
 	size_t num_addrs;
 };
 
