@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Builds Pollux and runs its tests.
+#
+#   sh test/run.sh            what a change must pass: three builds, every suite
+#   sh test/run.sh --quick    one build, and tests of under two minutes in all
+#   sh test/run.sh --long     also the whole matrices of programs, options and ports
+#
+# Trees: build/ (release), build-asan/ (address and undefined behaviour), build-tsan/ (threads).
+# Missing Debian packages are installed first. The last line is "N passed, N failed, N skipped";
+# the status is 0 when none failed and something ran.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. app/packages.sh
+
+matrix=default
+case ${1-} in
+"") ;;
+--quick) matrix=quick ;;
+--long) matrix=long ;;
+*)
+	echo "usage: sh test/run.sh [--quick|--long]"
+	exit 2
+	;;
+esac
+[ $# -le 1 ] || { echo "usage: sh test/run.sh [--quick|--long]"; exit 2; }
+export TEST_MATRIX=$matrix
+
+# A finding of a sanitizer ends its test.
+export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+
+logs=build/run-logs
+results=
+broken=0
+
+# Ends a run that could not get as far as its tests.
+give_up() {
+	echo "$1"
+	echo "0 passed, 1 failed, 0 skipped"
+	exit 1
+}
+
+# build TREE [MESON-OPTION...]
+build() {
+	tree=$1
+	shift
+	echo "== $tree: build"
+	if [ -f "$tree/build.ninja" ]; then
+		set -- meson setup --reconfigure "$tree" . "$@"
+	else
+		set -- meson setup "$tree" . "$@"
+	fi
+	if ! "$@" >"$logs/$tree-setup.log" 2>&1; then
+		tail -n 30 "$logs/$tree-setup.log"
+		return 1
+	fi
+	if ! ninja -C "$tree" >"$logs/$tree-build.log" 2>&1; then
+		grep -A 12 -E 'FAILED|error' "$logs/$tree-build.log" | head -n 60
+		return 1
+	fi
+}
+
+# tests TREE MULTIPLIER SUITE...: runs the suites that the tree has, one line for each test
+tests() {
+	tree=$1
+	multiplier=$2
+	shift 2
+	suites=
+	for suite in "$@"; do
+		suites="$suites --suite $suite"
+	done
+	echo "== $tree: $*"
+	rm -f "$tree/meson-logs/testlog.json"
+	# shellcheck disable=SC2086
+	meson test -C "$tree" --no-rebuild --timeout-multiplier "$multiplier" $suites 2>&1 |
+		grep -E '^ *[0-9]+/[0-9]+ '
+	results="$results $tree=$(echo "$*" | tr ' ' ,)"
+}
+
+mkdir -p build
+[ -w build ] || give_up "build/ cannot be written; run as the user that made it"
+mkdir -p "$logs"
+# shellcheck disable=SC2086
+need_packages "$logs/packages.log" $BUILD_PACKAGES $TRAFFIC_PACKAGES $TEST_PACKAGES ||
+	give_up "the packages above are missing"
+
+build build || give_up "build/ does not build"
+if [ $matrix = quick ]; then
+	tests build 1 lint unit script quick
+else
+	tests build 1 lint unit script process
+	if build build-asan --buildtype=debugoptimized -Db_sanitize=address,undefined \
+		-Db_lundef=false; then
+		TEST_MATRIX=sanitize tests build-asan 4 unit script process
+	else
+		broken=$((broken + 1))
+	fi
+	if build build-tsan --buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false; then
+		tests build-tsan 8 unit
+	else
+		broken=$((broken + 1))
+	fi
+fi
+# shellcheck disable=SC2086
+exec /usr/bin/python3 test/report.py --broken $broken $results
