@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which programs run with which options over which port.
+
+quick is a handful; default has every pair of (program, option), (port, program) and (port, option)
+once; long is the whole product, inline and with a dedicated core.
+"""
+import collections
+
+PORTS = ('memif', 'af_packet')
+GID = 1         # GID 0 is the link-local one of the MAC, 1 the address given by --ip
+
+Case = collections.namedtuple('Case', 'port program args cores')
+
+OPS = ('send', 'write', 'read', 'atomic')
+# Iterations of the default run; the long one takes the program's own numbers.
+FEW = {'bw': '200', 'lat': '100'}
+OPTIONS = (
+    ('default', []),
+    ('all sizes', ['-a']),
+    ('16 QPs', ['-q', '16']),
+    ('events', ['-e']),
+    ('both ways', ['-b']),
+    ('5 s', ['-D', '5']),
+    ('MTU 1024', ['-m', '1024']),
+    ('MTU 4096', ['-m', '4096']),
+)
+PINGPONG = ([], ['-e'], ['-s', '1'], ['-s', '1048576'])
+
+
+def takes(op, kind, option):
+    """Whether perftest has that option for that program."""
+    if kind == 'lat' and option in ('16 QPs', 'both ways'):
+        return False
+    if op == 'atomic' and option == 'all sizes':
+        return False
+    # the receiver of a WRITE has no completion that it could sleep on
+    return not (op == 'write' and kind == 'lat' and option == 'events')
+
+
+def perftest(op, kind, option, args, few):
+    """Command of ib_OP_KIND; `few` iterations where the option does not set the length."""
+    words = ['ib_%s_%s' % (op, kind), '-F', '-x', str(GID)] + args
+    if few and option != '5 s':
+        words += ['-n', '20' if option == 'all sizes' else FEW[kind]]
+    return words
+
+
+def pingpong(args, few):
+    iters = ['-n', '100'] if few and '1048576' in args else []
+    return ['ibv_rc_pingpong', '-c', '-g', str(GID)] + args + iters
+
+
+def case(port, words, cores=None):
+    return Case(port, words[0], words[1:], cores)
+
+
+def programs(few):
+    """Every program with every option that it has."""
+    rows = [pingpong(args, few) for args in PINGPONG]
+    for option, args in OPTIONS:
+        for op in OPS:
+            for kind in ('bw', 'lat'):
+                if takes(op, kind, option):
+                    rows.append(perftest(op, kind, option, args, few))
+    return rows
+
+
+def quick():
+    for port in PORTS:
+        yield case(port, pingpong([], True))
+        for op in OPS:
+            yield case(port, perftest(op, 'bw', 'default', [], True))
+    yield case('memif', perftest('write', 'lat', 'default', [], True))
+    yield case('memif', perftest('write', 'bw', 'default', [], True), 'dedicated')
+
+
+def default():
+    # the rows lie option by option, so alternating covers the pairs with the port
+    for n, words in enumerate(programs(True)):
+        yield case(PORTS[(n + n // 8) % 2], words)
+    # one of the ports without a GID index: the program chooses
+    yield case('memif', ['ib_send_bw', '-F', '-n', '200'])
+    for op in OPS:
+        yield case('memif', perftest(op, 'bw', 'default', [], True), 'dedicated')
+    yield case('memif', perftest('write', 'lat', 'default', [], True), 'dedicated')
+
+
+def long():
+    for words in programs(False):
+        for port in PORTS:
+            for cores in (None, 'dedicated'):
+                yield case(port, words, cores)
+    yield case('memif', ['ib_send_bw', '-F'])
+
+
+MATRICES = {'quick': quick, 'default': default, 'long': long}

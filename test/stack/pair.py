@@ -1,0 +1,194 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs unmodified verbs programs as client and server processes over Pollux.
+
+    pair.py POLLUX-RUN quick|default|long|kill [WORD]...
+
+With WORDs only cases whose line contains all of them run. One line for each case; the last line is
+the count.
+"""
+import os
+import re
+import sys
+import tempfile
+import time
+
+import matrix
+import sandbox
+from process import Process
+
+TCP_PORT = 18515
+# Nothing here takes that long; it turns a hang into a failure.
+HANG = 60
+ADDRESSES = ('10.11.0.1/24', '10.11.0.2/24')
+PINGPONG = re.compile(r'= ([\d.]+) Mbit/sec\n.*= ([\d.]+) usec/iter')
+RETRY_EXCEEDED = re.compile(r'status 12\b|\(12\)|transport retry counter exceeded', re.I)
+
+
+class Failure(Exception):
+    pass
+
+
+class Pair:
+    """A server and a client program, each under the launcher with its end of the port."""
+
+    def __init__(self, launcher, hosts, case):
+        self.launcher = launcher
+        self.hosts = hosts
+        self.case = case
+        self.dir = tempfile.mkdtemp(prefix='plx', dir='/run')
+        self.processes = []
+
+    def port(self, n):
+        if self.case.port == 'memif':
+            return 'memif:%s/s,%s' % (self.dir, ('server', 'client')[n])
+        return 'af_packet:' + self.hosts[n].iface
+
+    def command(self, n, extra):
+        words = [self.launcher, '--port', self.port(n), '--ip', ADDRESSES[n]]
+        if self.case.cores:
+            # one core for each end as far as there are two
+            words += ['--cores', str(n % os.cpu_count())]
+        return self.hosts[n].command(*words, '--', self.case.program, *self.case.args, *extra)
+
+    def start(self):
+        """Server, then, when it listens, client."""
+        server = Process(self.command(0, []))
+        self.processes.append(server)
+        if not server.listens(TCP_PORT, HANG):
+            raise Failure('the server does not listen on TCP port %d' % TCP_PORT)
+        client = Process(self.command(1, [self.hosts[0].address]))
+        self.processes.append(client)
+        return server, client
+
+    def stop(self):
+        for p in self.processes:
+            p.kill()
+
+    def remove_dir(self):
+        """The directory goes when it is empty; what lies in it is left for leftovers()."""
+        try:
+            os.rmdir(self.dir)
+        except OSError:
+            pass
+
+    def outputs(self):
+        text = ''
+        for who, p in zip(('server', 'client'), self.processes):
+            text += '--- %s: %s\n%s' % (who, ' '.join(p.command), p.output())
+        return text
+
+
+def measured(program, output):
+    """Latency programs print t_min t_max t_typical …, bandwidth programs peak, average, rate."""
+    m = PINGPONG.search(output)
+    if m:
+        return '%s Mb/s, %s us an exchange' % m.groups()
+    rows = [line.split() for line in output.splitlines() if re.match(r'^ *\d+ +\d+ +[\d.]+', line)]
+    if not rows:
+        raise Failure('the client printed no figures')
+    row = rows[-1]
+    lat = program.endswith('_lat')
+    value = float(row[4 if lat and len(row) > 5 else 3 if not lat else 2])
+    if value <= 0 or not int(row[1]):
+        raise Failure('the client counted nothing')
+    return '%s B: %.2f %s' % (row[0], value, 'us' if lat else 'MB/s')
+
+
+def run_clean(pair):
+    """Both programs end well."""
+    server, client = pair.start()
+    for who, p in (('client', client), ('server', server)):
+        status = p.wait(HANG)
+        if status is None:
+            raise Failure('the %s still runs after %d s' % (who, HANG))
+        if status:
+            raise Failure('the %s ended with status %d' % (who, status))
+    return measured(pair.case.program, client.output())
+
+
+def run_killed(pair, victim):
+    """One end is killed while data moves; the other must end with an error completion."""
+    server, client = pair.start()
+    time.sleep(2)
+    ends = {'server': server, 'client': client}
+    other = ends['client' if victim == 'server' else 'server']
+    for who, p in ends.items():
+        if p.wait(0) is not None:
+            raise Failure('the %s ended before the kill' % who)
+    ends[victim].kill()
+    killed = time.monotonic()
+    status = other.wait(HANG)
+    if status is None:
+        raise Failure('the other end still runs %d s after the kill' % HANG)
+    if status == 0 or not RETRY_EXCEEDED.search(other.output()):
+        raise Failure('the other end saw no error completion (status %d)' % status)
+    return 'retries exceeded %.1f s after the kill' % (time.monotonic() - killed)
+
+
+def kill_cases():
+    """Programs with work outstanding at the end that survives."""
+    endless = ['-n', '100000000']
+    for port in matrix.PORTS:
+        for victim in ('server', 'client'):
+            yield matrix.case(port, matrix.pingpong(endless, False)), victim
+            yield matrix.case(port, ['ib_write_bw', '-F', '-x', '1', '-b', '-n', '50000000']), victim
+
+
+def cases(which):
+    if which == 'kill':
+        for case, victim in kill_cases():
+            yield case, victim
+    else:
+        for case in matrix.MATRICES[which]():
+            yield case, None
+
+
+def name(case, victim):
+    words = [case.port, case.program] + case.args
+    words += [case.cores] if case.cores else []
+    words += ['kill -9 ' + victim] if victim else []
+    return ' '.join(words)
+
+
+def run_case(launcher, hosts, case, victim):
+    before = sandbox.leftovers()
+    pair = Pair(launcher, hosts, case)
+    try:
+        text = run_killed(pair, victim) if victim else run_clean(pair)
+        # a killed memif server cannot remove its socket
+        if victim and os.path.exists(pair.dir + '/s'):
+            os.unlink(pair.dir + '/s')
+        left = sandbox.leftovers() - before
+        if left:
+            raise Failure('left behind: ' + ', '.join(sorted(left)))
+        return True, text, ''
+    except Failure as e:
+        pair.stop()
+        return False, str(e), pair.outputs()
+    finally:
+        pair.stop()
+        pair.remove_dir()
+
+
+def main(launcher, which, words):
+    sandbox.enter()
+    hosts = sandbox.two_hosts()
+    passed = failed = 0
+    for case, victim in cases(which):
+        line = name(case, victim)
+        if not all(w in line for w in words):
+            continue
+        start = time.monotonic()
+        ok, text, log = run_case(launcher, hosts, case, victim)
+        passed, failed = passed + ok, failed + (not ok)
+        print('%s %s (%.1f s): %s' % ('ok  ' if ok else 'FAIL', line, time.monotonic() - start,
+                                      text), flush=True)
+        if log:
+            print(log, flush=True)
+    print('%d passed, %d failed, 0 skipped' % (passed, failed))
+    return 1 if failed or not passed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(os.path.abspath(sys.argv[1]), sys.argv[2], sys.argv[3:]))
