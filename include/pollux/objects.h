@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the inline data path needs of an object: the verbs structure first, so that a pointer to the
+ * one is a pointer to the other, then the process's own part. Programs look at the verbs structure
+ * only. Everything behind it may change with PLX_ABI_VERSION.
+ */
+#ifndef POLLUX_OBJECTS_H
+#define POLLUX_OBJECTS_H
+
+#include <infiniband/verbs.h>
+
+#include <pollux/abi/cqe.h>
+#include <pollux/abi/doorbell.h>
+#include <pollux/abi/ring.h>
+#include <pollux/abi/wqe.h>
+
+enum plx_drive {		/* what a calling thread does for a core without a thread of its own */
+	PLX_DRIVE_POST = 0,	/* take what was posted and send; receive nothing */
+	PLX_DRIVE_POLL = 1,	/* one whole round of the core's loop */
+};
+
+/* A core of the stack as one context sees it. */
+struct plx_core_end {
+	struct plx_bell_ring *bell;	/* this context's doorbell ring of that core */
+	void *arg;
+	/* enum plx_drive. Returns at once when another thread drives the core. NULL: the core has a
+	 * thread of its own. Any thread. */
+	void (*drive)(void *arg, unsigned int how);
+	void (*wake)(void *arg);	/* wakes the core's sleeping thread; any thread; never NULL */
+};
+
+struct plx_qp;
+
+struct plx_context {
+	struct verbs_context vctx;	/* ends in the struct ibv_context that the program holds */
+	int refuse;			/* 0, or the errno of every call: EIO in a forked child */
+	uint32_t num_cores;
+	struct plx_core_end *core;
+	/* By QP handle. A poller looks up under its CQ's lock; plx_destroy_qp() takes that lock
+	 * between the removal and the free. */
+	struct plx_qp **qp_table;
+	uint32_t qp_table_size;
+};
+
+/* The application's half of a send or receive queue. */
+struct plx_wq {
+	/* under `lock` */
+	uint32_t lock;
+	uint32_t tail;			/* WQEs written; free-running */
+	struct plx_wq_ctl *ctl;
+	uint8_t *slots;
+	uint32_t mask;			/* ring slots - 1 */
+	uint32_t stride;		/* bytes a slot */
+	uint32_t max_wr;		/* granted; the queue is full at this many, whatever the ring */
+	uint32_t max_sge;
+	uint32_t max_inline;		/* bytes; 0 for a receive queue */
+	uint8_t pad_post[PLX_CACHE_LINE - 44];
+	/* written by pollers under their CQ's lock, released to posters */
+	uint32_t head;			/* WQEs whose slots are free again; free-running */
+	uint8_t pad_poll[PLX_CACHE_LINE - 4];
+} __attribute__((aligned(PLX_CACHE_LINE)));
+PLX_ABI_ASSERT(sizeof(struct plx_wq) == 2 * PLX_CACHE_LINE, "posters and pollers: a line each");
+
+struct plx_qp {
+	union {
+		struct ibv_qp qp;
+		struct ibv_qp_ex ex;
+	} v;
+	uint32_t gen;			/* with the handle: which QP a CQE speaks of */
+	uint32_t opcodes;		/* bit n: IBV_WR_n may be posted on this type of QP */
+	const struct plx_core_end *core;	/* the owning core */
+	uint8_t sig_all;
+	uint8_t max_rd_atomic;		/* 0: READ and atomics are refused at the post */
+	struct plx_wq sq;
+	struct plx_wq rq;
+};
+
+struct plx_cq {
+	union {
+		struct ibv_cq cq;
+		struct ibv_cq_ex ex;
+	} v;
+	uint32_t lock;
+	uint32_t head;			/* CQEs polled; free-running; under `lock` */
+	uint32_t log2_size;
+	uint32_t gen;			/* with the handle: which CQ an event speaks of */
+	struct plx_cq_ctl *ctl;
+	struct plx_cqe *ring;
+	uint64_t cores;			/* bit n: an empty poll drives core n; atomic */
+};
+
+static inline struct plx_context *
+__plx_context_of(struct ibv_context *context)
+{
+	return (struct plx_context *)((char *)context - offsetof(struct plx_context, vctx.context));
+}
+
+static inline struct plx_qp *
+__plx_qp_of(struct ibv_qp *qp)
+{
+	return (struct plx_qp *)qp;
+}
+
+static inline struct plx_cq *
+__plx_cq_of(struct ibv_cq *cq)
+{
+	return (struct plx_cq *)cq;
+}
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The verbs of Pollux: rdma-core's structures, functions plx_NAME with the signature and the meaning
+ * of ibv_NAME, and ibv_NAME itself defined as plx_NAME unless PLX_NO_STANDARD_NAMES is defined
+ * before the include (then a program can use Pollux and another provider side by side).
+ *
+ * Control calls may be made from any thread and may sleep. The data path (plx_post_send,
+ * plx_post_recv, plx_poll_cq, plx_req_notify_cq) is inline, may be called from any thread and never
+ * sleeps. Functions that return int return 0 or a positive errno unless they say otherwise;
+ * functions that return a pointer return NULL and set errno. What the verbs define and this version
+ * does not have answers EOPNOTSUPP in the same way. After a fork the child's calls answer EIO.
+ */
+#ifndef POLLUX_VERBS_H
+#define POLLUX_VERBS_H
+
+#include <infiniband/verbs.h>
+
+#include <pollux/version.h>
+
+#ifndef PLX_INLINE
+#define PLX_INLINE static inline
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#pragma GCC visibility push(default)
+
+/* ---- devices ---- */
+
+/*
+ * NULL-terminated array of the devices of the stack in this process, starting one from the POLLUX_*
+ * variables when there is none. *num_devices (may be NULL) gets their number. Free it with
+ * plx_free_device_list(); the devices themselves stay. NULL: errno ENOENT (no stack to load), EIO, or
+ * what the stack's start failed with. When POLLUX_LAUNCHED is set such a failure ends the program
+ * with status 2 after one line on stderr.
+ */
+struct ibv_device **plx_get_device_list(int *num_devices);
+void plx_free_device_list(struct ibv_device **list);
+const char *plx_get_device_name(struct ibv_device *device);
+int plx_get_device_index(struct ibv_device *device);
+/* EUI-64 of the MAC; big-endian. */
+__be64 plx_get_device_guid(struct ibv_device *device);
+
+/*
+ * A context. `abi_version` is PLX_ABI_VERSION as the program was compiled with. NULL: errno EPROTO
+ * (built for other layouts: rebuild the program), EIO (in a forked child), ENOMEM, or the stack's.
+ */
+struct ibv_context *__plx_open_device(struct ibv_device *device, unsigned int abi_version);
+/* Frees the context and all that the stack still holds for it. The program's own objects on it must
+ * not be used any more. */
+int plx_close_device(struct ibv_context *context);
+
+int plx_query_device(struct ibv_context *context, struct ibv_device_attr *device_attr);
+/* EINVAL when input->comp_mask is not 0. */
+int plx_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
+			struct ibv_device_attr_ex *attr);
+/* EINVAL: no such port (they count from 1). */
+int plx_query_port(struct ibv_context *context, uint8_t port_num,
+		   struct ibv_port_attr *port_attr);
+
+/* 0, or -1 and errno EINVAL (no such port or index). An empty entry reads as all zero. */
+int plx_query_gid(struct ibv_context *context, uint8_t port_num, int index, union ibv_gid *gid);
+/* ENODATA: the entry is empty. EINVAL. EOPNOTSUPP: flags other than 0. */
+int plx_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t gid_index,
+		     struct ibv_gid_entry *entry, uint32_t flags);
+/* How many entries were filled; -EINVAL when there are more than max_entries; -EOPNOTSUPP. */
+ssize_t plx_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries,
+			    size_t max_entries, uint32_t flags);
+/* The same for callers whose struct ibv_gid_entry has entry_size bytes. */
+int __plx_query_gid_ex(struct ibv_context *context, uint32_t port_num, uint32_t gid_index,
+		       struct ibv_gid_entry *entry, uint32_t flags, size_t entry_size);
+ssize_t __plx_query_gid_table(struct ibv_context *context, struct ibv_gid_entry *entries,
+			      size_t max_entries, uint32_t flags, size_t entry_size);
+/* 0, or -1 and errno EINVAL. The only P_Key is 0xFFFF, at index 0. */
+int plx_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be16 *pkey);
+/* Its index, or -1 and errno EINVAL. */
+int plx_get_pkey_index(struct ibv_context *context, uint8_t port_num, __be16 pkey);
+
+/* ---- protection domains and memory ---- */
+
+struct ibv_pd *plx_alloc_pd(struct ibv_context *context);
+/* EBUSY while an object uses it. */
+int plx_dealloc_pd(struct ibv_pd *pd);
+
+/*
+ * Any memory. Optional access bits (IBV_ACCESS_OPTIONAL_RANGE) are accepted. NULL: errno EINVAL
+ * (length 0, range past the end of the address space, REMOTE_WRITE or REMOTE_ATOMIC without
+ * LOCAL_WRITE, unknown bits), EFAULT (not mapped), EOPNOTSUPP (ON_DEMAND), ENOMEM.
+ */
+struct ibv_mr *plx_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access);
+/* `iova` is the address by which WRs and peers name the first byte. */
+struct ibv_mr *plx_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+			       int access);
+struct ibv_mr *plx_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
+				unsigned int access);
+/* When it returns nobody can reach the memory by the MR any more. */
+int plx_dereg_mr(struct ibv_mr *mr);
+
+/* ---- completion channels and queues ---- */
+
+/* The fd of a channel polls readable exactly while an event waits; O_NONBLOCK is honoured. */
+struct ibv_comp_channel *plx_create_comp_channel(struct ibv_context *context);
+/* EBUSY while a CQ uses it. */
+int plx_destroy_comp_channel(struct ibv_comp_channel *channel);
+/* NULL: errno EINVAL (cqe or comp_vector out of range), ENOMEM. */
+struct ibv_cq *plx_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+			     struct ibv_comp_channel *channel, int comp_vector);
+/* Waits until every event that plx_get_cq_event() gave out is acknowledged (D-5). EBUSY while a QP
+ * uses it. */
+int plx_destroy_cq(struct ibv_cq *cq);
+/* Waits for an event; interrupted system calls are taken up again. 0, or -1 and errno (EAGAIN on a
+ * channel with O_NONBLOCK, EIO). Each event must be acknowledged. */
+int plx_get_cq_event(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context);
+void plx_ack_cq_events(struct ibv_cq *cq, unsigned int nevents);
+
+/* ---- queue pairs ---- */
+
+/*
+ * RC. The capabilities granted, at least those asked for, are written back. NULL: errno EINVAL (a
+ * limit of the device, a CQ or PD of another context), EOPNOTSUPP (another type, an SRQ), ENOMEM.
+ */
+struct ibv_qp *plx_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr);
+/* EOPNOTSUPP: comp_mask bits other than PD and CREATE_FLAGS, or flags. */
+struct ibv_qp *plx_create_qp_ex(struct ibv_context *context,
+				struct ibv_qp_init_attr_ex *qp_init_attr_ex);
+/* EINVAL: a transition or attribute that the state table does not allow; nothing has changed. */
+int plx_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
+int plx_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
+		 struct ibv_qp_init_attr *init_attr);
+/* Waits until every asynchronous event of the QP that was given out is acknowledged. */
+int plx_destroy_qp(struct ibv_qp *qp);
+/* NULL: the QP was not made with send_ops_flags. */
+struct ibv_qp_ex *plx_qp_to_qp_ex(struct ibv_qp *qp);
+/* 1: data of `op` is written in ascending order, 0: not promised. */
+int plx_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
+
+/* ---- asynchronous events ---- */
+
+/* As plx_get_cq_event(), on context->async_fd. */
+int plx_get_async_event(struct ibv_context *context, struct ibv_async_event *event);
+void plx_ack_async_event(struct ibv_async_event *event);
+
+/* ---- process, names, rates ---- */
+
+/* 0: registered memory is reached with the program's own mappings, so a fork hurts nothing. */
+int plx_fork_init(void);
+enum ibv_fork_status plx_is_fork_initialized(void);
+
+const char *plx_wc_status_str(enum ibv_wc_status status);
+const char *plx_node_type_str(enum ibv_node_type node_type);
+const char *plx_port_state_str(enum ibv_port_state port_state);
+const char *plx_event_type_str(enum ibv_event_type event);
+
+/* Rates as multiples of 2.5 Gb/s and in Mb/s; -1 or IBV_RATE_MAX for what is none. */
+int plx_rate_to_mult(enum ibv_rate rate);
+enum ibv_rate plx_mult_to_rate(int mult);
+int plx_rate_to_mbps(enum ibv_rate rate);
+enum ibv_rate plx_mbps_to_rate(int mbps);
+
+/* ---- not in this version: EOPNOTSUPP ---- */
+
+struct ibv_srq *plx_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *srq_init_attr);
+struct ibv_srq *plx_create_srq_ex(struct ibv_context *context,
+				  struct ibv_srq_init_attr_ex *srq_init_attr_ex);
+int plx_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr, int srq_attr_mask);
+int plx_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr);
+int plx_destroy_srq(struct ibv_srq *srq);
+struct ibv_ah *plx_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+int plx_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ibv_wc *wc,
+			struct ibv_grh *grh, struct ibv_ah_attr *ah_attr);
+struct ibv_ah *plx_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
+				     uint8_t port_num);
+int plx_destroy_ah(struct ibv_ah *ah);
+int plx_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+int plx_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+int plx_resize_cq(struct ibv_cq *cq, int cqe);
+int plx_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
+		 int access);
+struct ibv_mr *plx_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
+				 int fd, int access);
+struct ibv_context *plx_import_device(int cmd_fd);
+struct ibv_pd *plx_import_pd(struct ibv_context *context, uint32_t pd_handle);
+void plx_unimport_pd(struct ibv_pd *pd);
+struct ibv_mr *plx_import_mr(struct ibv_pd *pd, uint32_t mr_handle);
+void plx_unimport_mr(struct ibv_mr *mr);
+struct ibv_dm *plx_import_dm(struct ibv_context *context, uint32_t dm_handle);
+void plx_unimport_dm(struct ibv_dm *dm);
+int plx_set_ece(struct ibv_qp *qp, struct ibv_ece *ece);
+int plx_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
+int plx_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr *attr,
+				uint8_t eth_mac[ETHERNET_LL_SIZE], uint16_t *vid);
+
+/* ---- inline: verbs_inline.h documents them ---- */
+
+PLX_INLINE struct ibv_context *plx_open_device(struct ibv_device *device);
+PLX_INLINE int plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
+PLX_INLINE int plx_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+PLX_INLINE int plx_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
+PLX_INLINE int plx_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+
+#pragma GCC visibility pop
+
+/* __plx_open_device() with the layouts that this program is compiled with. */
+PLX_INLINE struct ibv_context *
+plx_open_device(struct ibv_device *device)
+{
+	return __plx_open_device(device, PLX_ABI_VERSION);
+}
+
+#include <pollux/verbs_inline.h>
+
+#ifdef __cplusplus
+}
+#endif
+
+#ifndef PLX_NO_STANDARD_NAMES
+
+/* these are macros of rdma-core's header already */
+#undef ibv_get_device_list
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+#define ibv_get_device_list plx_get_device_list
+#define ibv_free_device_list plx_free_device_list
+#define ibv_get_device_name plx_get_device_name
+#define ibv_get_device_index plx_get_device_index
+#define ibv_get_device_guid plx_get_device_guid
+#define ibv_open_device plx_open_device
+#define ibv_close_device plx_close_device
+#define ibv_query_device plx_query_device
+#define ibv_query_device_ex plx_query_device_ex
+#define ibv_query_port plx_query_port
+#define ibv_query_gid plx_query_gid
+#define ibv_query_gid_ex plx_query_gid_ex
+#define ibv_query_gid_table plx_query_gid_table
+#define ibv_query_pkey plx_query_pkey
+#define ibv_get_pkey_index plx_get_pkey_index
+#define ibv_alloc_pd plx_alloc_pd
+#define ibv_dealloc_pd plx_dealloc_pd
+#define ibv_reg_mr plx_reg_mr
+#define ibv_reg_mr_iova plx_reg_mr_iova
+#define ibv_reg_mr_iova2 plx_reg_mr_iova2
+#define ibv_dereg_mr plx_dereg_mr
+#define ibv_create_comp_channel plx_create_comp_channel
+#define ibv_destroy_comp_channel plx_destroy_comp_channel
+#define ibv_create_cq plx_create_cq
+#define ibv_destroy_cq plx_destroy_cq
+#define ibv_get_cq_event plx_get_cq_event
+#define ibv_ack_cq_events plx_ack_cq_events
+#define ibv_create_qp plx_create_qp
+#define ibv_create_qp_ex plx_create_qp_ex
+#define ibv_modify_qp plx_modify_qp
+#define ibv_query_qp plx_query_qp
+#define ibv_destroy_qp plx_destroy_qp
+#define ibv_qp_to_qp_ex plx_qp_to_qp_ex
+#define ibv_query_qp_data_in_order plx_query_qp_data_in_order
+#define ibv_get_async_event plx_get_async_event
+#define ibv_ack_async_event plx_ack_async_event
+#define ibv_fork_init plx_fork_init
+#define ibv_is_fork_initialized plx_is_fork_initialized
+#define ibv_wc_status_str plx_wc_status_str
+#define ibv_node_type_str plx_node_type_str
+#define ibv_port_state_str plx_port_state_str
+#define ibv_event_type_str plx_event_type_str
+#define ibv_rate_to_mult plx_rate_to_mult
+#define mult_to_ibv_rate plx_mult_to_rate
+#define ibv_rate_to_mbps plx_rate_to_mbps
+#define mbps_to_ibv_rate plx_mbps_to_rate
+#define ibv_post_send plx_post_send
+#define ibv_post_recv plx_post_recv
+#define ibv_poll_cq plx_poll_cq
+#define ibv_req_notify_cq plx_req_notify_cq
+
+#define ibv_create_srq plx_create_srq
+#define ibv_create_srq_ex plx_create_srq_ex
+#define ibv_modify_srq plx_modify_srq
+#define ibv_query_srq plx_query_srq
+#define ibv_destroy_srq plx_destroy_srq
+#define ibv_create_ah plx_create_ah
+#define ibv_init_ah_from_wc plx_init_ah_from_wc
+#define ibv_create_ah_from_wc plx_create_ah_from_wc
+#define ibv_destroy_ah plx_destroy_ah
+#define ibv_attach_mcast plx_attach_mcast
+#define ibv_detach_mcast plx_detach_mcast
+#define ibv_resize_cq plx_resize_cq
+#define ibv_rereg_mr plx_rereg_mr
+#define ibv_reg_dmabuf_mr plx_reg_dmabuf_mr
+#define ibv_import_device plx_import_device
+#define ibv_import_pd plx_import_pd
+#define ibv_unimport_pd plx_unimport_pd
+#define ibv_import_mr plx_import_mr
+#define ibv_unimport_mr plx_unimport_mr
+#define ibv_import_dm plx_import_dm
+#define ibv_unimport_dm plx_unimport_dm
+#define ibv_set_ece plx_set_ece
+#define ibv_query_ece plx_query_ece
+#define ibv_resolve_eth_l2_from_gid plx_resolve_eth_l2_from_gid
+
+#endif
+
+#endif

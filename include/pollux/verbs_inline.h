@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The data path as static inline functions: a work request becomes a slot of a ring here, and a slot
+ * a work completion. Included by <pollux/verbs.h> alone. Any thread may post to any QP and poll any
+ * CQ; each queue has a lock that is held for one call.
+ *
+ * The library compiles the same functions once more as exported ones (PLX_INLINE is empty there),
+ * for bindings that cannot include a header.
+ */
+#ifndef POLLUX_VERBS_INLINE_H
+#define POLLUX_VERBS_INLINE_H
+
+#include <sched.h>
+
+#include <pollux/objects.h>
+
+#define __plx_unlikely(x) __builtin_expect(!!(x), 0)
+
+#define __PLX_LOCK_SPINS 256	/* the holder was preempted: let it run */
+
+static inline void
+__plx_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#endif
+}
+
+static inline void
+__plx_lock(uint32_t *lock)
+{
+	unsigned int spins = 0;
+
+	while (__plx_unlikely(__atomic_exchange_n(lock, 1u, __ATOMIC_ACQUIRE))) {
+		while (__atomic_load_n(lock, __ATOMIC_RELAXED)) {
+			if (++spins % __PLX_LOCK_SPINS == 0)
+				sched_yield();
+			else
+				__plx_pause();
+		}
+	}
+}
+
+static inline void
+__plx_unlock(uint32_t *lock)
+{
+	__atomic_store_n(lock, 0u, __ATOMIC_RELEASE);
+}
+
+/*
+ * After a doorbell. A core that others drive is driven now; when another thread has it and has not
+ * seen the bell, the core's sleeping thread must. `asleep` is what plx_bell_publish() said.
+ */
+static inline void
+__plx_kick(const struct plx_core_end *core, struct plx_wq_ctl *ctl, int asleep)
+{
+	if (core->drive) {
+		core->drive(core->arg, PLX_DRIVE_POST);
+		if (!asleep || !__atomic_load_n(&ctl->bell, __ATOMIC_RELAXED))
+			return;
+	}
+	if (asleep)
+		core->wake(core->arg);
+}
+
+static inline int
+__plx_wq_full(struct plx_wq *wq, uint32_t tail)
+{
+	return tail - __atomic_load_n(&wq->head, __ATOMIC_ACQUIRE) >= wq->max_wr;
+}
+
+/* May a send be posted at all? 0, EIO in a forked child, EINVAL below RTS (E4). */
+static inline int
+__plx_send_allowed(struct plx_qp *qp)
+{
+	struct plx_context *ctx = __plx_context_of(qp->v.qp.context);
+
+	if (__plx_unlikely(ctx->refuse))
+		return ctx->refuse;
+	return __atomic_load_n(&qp->v.qp.state, __ATOMIC_RELAXED) < IBV_QPS_RTS ? EINVAL : 0;
+}
+
+/* As above for a receive: EINVAL in RESET (E4). */
+static inline int
+__plx_recv_allowed(struct plx_qp *qp)
+{
+	struct plx_context *ctx = __plx_context_of(qp->v.qp.context);
+
+	if (__plx_unlikely(ctx->refuse))
+		return ctx->refuse;
+	return __atomic_load_n(&qp->v.qp.state, __ATOMIC_RELAXED) == IBV_QPS_RESET ? EINVAL : 0;
+}
+
+#define __PLX_OP(op) (1u << (op))
+#define __PLX_OPS_ATOMIC (__PLX_OP(IBV_WR_ATOMIC_CMP_AND_SWP) | __PLX_OP(IBV_WR_ATOMIC_FETCH_AND_ADD))
+/* these take data from the peer: nothing to inline, and nothing to do with max_rd_atomic 0 */
+#define __PLX_OPS_FETCH (__PLX_OPS_ATOMIC | __PLX_OP(IBV_WR_RDMA_READ))
+
+/* Does the WR fit this QP? 0 or EINVAL (FC52). */
+static inline int
+__plx_send_check(const struct plx_qp *qp, const struct ibv_send_wr *wr)
+{
+	uint32_t op = (unsigned int)wr->opcode < 32 ? __PLX_OP(wr->opcode) : 0;
+
+	if (__plx_unlikely(!(op & qp->opcodes)))
+		return EINVAL;
+	if (__plx_unlikely(wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->sq.max_sge))
+		return EINVAL;
+	if (op & __PLX_OPS_FETCH) {
+		if (__plx_unlikely(wr->send_flags & IBV_SEND_INLINE))
+			return EINVAL;
+		/* in ERR it is only flushed */
+		if (__plx_unlikely(!qp->max_rd_atomic && qp->v.qp.state != IBV_QPS_ERR))
+			return EINVAL;
+	}
+	return 0;
+}
+
+/* Copies the data behind the WQE. 0, or EINVAL when it is more than the queue was granted. */
+static inline int
+__plx_send_inline(const struct plx_wq *sq, struct plx_sq_wqe *wqe, const struct ibv_send_wr *wr)
+{
+	uint8_t *to = (uint8_t *)(wqe + 1);
+	uint32_t room = sq->max_inline, used = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		uint32_t len = wr->sg_list[i].length;
+
+		if (__plx_unlikely(len > room - used))
+			return EINVAL;
+		if (len)
+			memcpy(to + used, (const void *)(uintptr_t)wr->sg_list[i].addr, len);
+		used += len;
+	}
+	wqe->num_sge = 0;
+	wqe->length = used;
+	return 0;
+}
+
+/* Copies the SGEs behind the WQE. 0, or EINVAL beyond 2^31 bytes in all (FC59). */
+static inline int
+__plx_send_sges(struct plx_sq_wqe *wqe, const struct ibv_send_wr *wr)
+{
+	struct plx_sge *to = (struct plx_sge *)(wqe + 1);
+	uint64_t sum = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		to[i].addr = wr->sg_list[i].addr;
+		to[i].length = wr->sg_list[i].length;
+		to[i].lkey = wr->sg_list[i].lkey;
+		sum += wr->sg_list[i].length;
+	}
+	if (__plx_unlikely(sum > 1ull << 31))
+		return EINVAL;
+	wqe->num_sge = (uint16_t)wr->num_sge;
+	wqe->length = (uint32_t)sum;
+	return 0;
+}
+
+static inline void
+__plx_send_remote(struct plx_sq_wqe *wqe, const struct ibv_send_wr *wr)
+{
+	if (__PLX_OP(wr->opcode) & __PLX_OPS_ATOMIC) {
+		wqe->remote_addr = wr->wr.atomic.remote_addr;
+		wqe->rkey = wr->wr.atomic.rkey;
+		wqe->atomic.compare_add = wr->wr.atomic.compare_add;
+		wqe->atomic.swap = wr->wr.atomic.swap;
+	} else {
+		wqe->remote_addr = wr->wr.rdma.remote_addr;
+		wqe->rkey = wr->wr.rdma.rkey;
+	}
+}
+
+/* Writes WQE number `tail`. 0, EINVAL, or ENOMEM when the queue is full. */
+static inline int
+__plx_send_one(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
+{
+	struct plx_wq *sq = &qp->sq;
+	struct plx_sq_wqe *wqe = (struct plx_sq_wqe *)
+		(sq->slots + (size_t)(tail & sq->mask) * sq->stride);
+	unsigned int flags = wr->send_flags & (IBV_SEND_FENCE | IBV_SEND_SIGNALED |
+					       IBV_SEND_SOLICITED | IBV_SEND_INLINE);
+	int err = __plx_send_check(qp, wr);
+
+	if (__plx_unlikely(err))
+		return err;
+	if (__plx_unlikely(__plx_wq_full(sq, tail)))
+		return ENOMEM;
+	if (flags & IBV_SEND_INLINE)
+		err = __plx_send_inline(sq, wqe, wr);
+	else
+		err = __plx_send_sges(wqe, wr);
+	if (__plx_unlikely(err))
+		return err;
+	if (qp->sig_all)
+		flags |= IBV_SEND_SIGNALED;
+	wqe->wr_id = wr->wr_id;
+	wqe->opcode = (uint8_t)wr->opcode;
+	wqe->flags = (uint8_t)flags;
+	wqe->imm = wr->imm_data;
+	__plx_send_remote(wqe, wr);
+	return 0;
+}
+
+/* Writes WQE number `tail`. 0, EINVAL, or ENOMEM when the queue is full. */
+static inline int
+__plx_recv_one(struct plx_wq *rq, uint32_t tail, const struct ibv_recv_wr *wr)
+{
+	struct plx_rq_wqe *wqe = (struct plx_rq_wqe *)
+		(rq->slots + (size_t)(tail & rq->mask) * rq->stride);
+	struct plx_sge *to = (struct plx_sge *)(wqe + 1);
+	int i;
+
+	if (__plx_unlikely(wr->num_sge < 0 || (uint32_t)wr->num_sge > rq->max_sge))
+		return EINVAL;
+	if (__plx_unlikely(__plx_wq_full(rq, tail)))
+		return ENOMEM;
+	wqe->wr_id = wr->wr_id;
+	wqe->num_sge = (uint32_t)wr->num_sge;
+	for (i = 0; i < wr->num_sge; i++) {
+		to[i].addr = wr->sg_list[i].addr;
+		to[i].length = wr->sg_list[i].length;
+		to[i].lkey = wr->sg_list[i].lkey;
+	}
+	return 0;
+}
+
+/*
+ * Publishes receives. The core looks at the queue when a message comes; only in ERR, when it must
+ * flush what is posted, does it ask for a bell. Returns 1 when one was rung.
+ */
+static inline int
+__plx_recv_publish(struct plx_qp *qp, uint32_t tail, int *asleep)
+{
+	struct plx_wq *rq = &qp->rq;
+
+	__atomic_store_n(&rq->ctl->tail, tail, __ATOMIC_RELEASE);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!__plx_unlikely(__atomic_load_n(&rq->ctl->bell_wanted, __ATOMIC_RELAXED)))
+		return 0;
+	*asleep = plx_bell_publish(qp->core->bell, rq->ctl, tail, qp->v.qp.handle, PLX_BELL_RQ);
+	return 1;
+}
+
+/*
+ * plx_post_send - post a chain of send work requests
+ * @qp: in RTS, SQD or ERR (there it completes with IBV_WC_WR_FLUSH_ERR)
+ * @bad_wr: on an error, the first WR that was not posted; those before it were
+ *
+ * One doorbell for the whole chain. 0; EINVAL: the QP's state, or the WR's opcode, number of SGEs,
+ * inline length or total length; ENOMEM: the queue is full; EIO: in a forked child. Any thread.
+ */
+PLX_INLINE int
+plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	struct plx_qp *pqp = __plx_qp_of(qp);
+	struct plx_wq *sq = &pqp->sq;
+	int err = __plx_send_allowed(pqp), rung = 0, asleep = 0;
+	uint32_t tail;
+
+	if (__plx_unlikely(err)) {
+		*bad_wr = wr;
+		return err;
+	}
+	__plx_lock(&sq->lock);
+	for (tail = sq->tail; wr; wr = wr->next, tail++) {
+		err = __plx_send_one(pqp, tail, wr);
+		if (__plx_unlikely(err)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	if (tail != sq->tail) {
+		sq->tail = tail;
+		asleep = plx_bell_publish(pqp->core->bell, sq->ctl, tail, qp->handle, PLX_BELL_SQ);
+		rung = 1;
+	}
+	__plx_unlock(&sq->lock);
+	if (rung)
+		__plx_kick(pqp->core, sq->ctl, asleep);
+	return err;
+}
+
+/*
+ * plx_post_recv - post a chain of receive work requests
+ * @qp: in any state but RESET
+ * @bad_wr: on an error, the first WR that was not posted; those before it were
+ *
+ * 0; EINVAL: the QP's state or the number of SGEs; ENOMEM: the queue is full; EIO: in a forked
+ * child. Any thread.
+ */
+PLX_INLINE int
+plx_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct plx_qp *pqp = __plx_qp_of(qp);
+	struct plx_wq *rq = &pqp->rq;
+	int err = __plx_recv_allowed(pqp), rung = 0, asleep = 0;
+	uint32_t tail;
+
+	if (__plx_unlikely(err)) {
+		*bad_wr = wr;
+		return err;
+	}
+	__plx_lock(&rq->lock);
+	for (tail = rq->tail; wr; wr = wr->next, tail++) {
+		err = __plx_recv_one(rq, tail, wr);
+		if (__plx_unlikely(err)) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	if (tail != rq->tail) {
+		rq->tail = tail;
+		rung = __plx_recv_publish(pqp, tail, &asleep);
+	}
+	__plx_unlock(&rq->lock);
+	if (__plx_unlikely(rung))
+		__plx_kick(pqp->core, rq->ctl, asleep);
+	return err;
+}
+
+/* Gives slots back to their queue: not those of a QP that is gone, and never backwards (a QP in
+ * RESET has given all of them back already). */
+static inline void
+__plx_retire(struct plx_context *ctx, const struct plx_cqe *cqe)
+{
+	struct plx_qp *qp;
+	struct plx_wq *wq;
+
+	if (__plx_unlikely(cqe->qp >= ctx->qp_table_size))
+		return;
+	qp = __atomic_load_n(&ctx->qp_table[cqe->qp], __ATOMIC_ACQUIRE);
+	if (__plx_unlikely(!qp || qp->gen != cqe->qp_gen))
+		return;
+	wq = cqe->queue == PLX_CQE_RQ ? &qp->rq : &qp->sq;
+	if ((int32_t)(cqe->wq_head - wq->head) > 0)
+		__atomic_store_n(&wq->head, cqe->wq_head, __ATOMIC_RELEASE);
+}
+
+static inline void
+__plx_wc_fill(struct ibv_wc *wc, const struct plx_cqe *cqe)
+{
+	wc->wr_id = cqe->wr_id;
+	wc->status = (enum ibv_wc_status)cqe->status;
+	wc->opcode = (enum ibv_wc_opcode)cqe->opcode;
+	wc->vendor_err = cqe->vendor_err;
+	wc->byte_len = cqe->byte_len;
+	wc->imm_data = cqe->imm;
+	wc->qp_num = cqe->qp_num;
+	wc->src_qp = cqe->src_qp;
+	wc->wc_flags = cqe->wc_flags;
+	wc->pkey_index = 0;
+	wc->slid = 0;
+	wc->sl = 0;
+	wc->dlid_path_bits = 0;
+}
+
+/* What stands in the ring, at most `max`. */
+static inline int
+__plx_cq_take(struct plx_cq *cq, int max, struct ibv_wc *wc)
+{
+	struct plx_context *ctx = __plx_context_of(cq->v.cq.context);
+	uint32_t mask = (1u << cq->log2_size) - 1, head;
+	int n = 0;
+
+	__plx_lock(&cq->lock);
+	for (head = cq->head; n < max; n++, head++) {
+		const struct plx_cqe *cqe = &cq->ring[head & mask];
+
+		if (__atomic_load_n(&cqe->phase, __ATOMIC_ACQUIRE) !=
+		    plx_cqe_phase(head, cq->log2_size))
+			break;
+		__plx_wc_fill(&wc[n], cqe);
+		__plx_retire(ctx, cqe);
+	}
+	if (n) {
+		cq->head = head;
+		__atomic_store_n(&cq->ctl->head, head, __ATOMIC_RELEASE);
+	}
+	__plx_unlock(&cq->lock);
+	return n;
+}
+
+/*
+ * plx_poll_cq - take completions
+ * @num_entries: at most so many
+ * @wc: room for them
+ *
+ * Drives the cores that feed the CQ, where they have no thread of their own, when nothing is there.
+ * How many were taken (fewer than num_entries: the CQ was found empty), or -EIO in a forked child.
+ * When a wc has a status other than IBV_WC_SUCCESS only wr_id, status, qp_num and vendor_err are
+ * defined (D-3). Any thread.
+ */
+PLX_INLINE int
+plx_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
+{
+	struct plx_cq *pcq = __plx_cq_of(cq);
+	struct plx_context *ctx = __plx_context_of(cq->context);
+	uint64_t cores;
+	int n;
+
+	if (__plx_unlikely(ctx->refuse))
+		return -ctx->refuse;
+	n = __plx_cq_take(pcq, num_entries, wc);
+	if (n > 0)
+		return n;
+	cores = __atomic_load_n(&pcq->cores, __ATOMIC_RELAXED);
+	if (!cores)
+		return n;
+	for (; cores; cores &= cores - 1) {
+		const struct plx_core_end *core = &ctx->core[__builtin_ctzll(cores)];
+
+		core->drive(core->arg, PLX_DRIVE_POLL);
+	}
+	return __plx_cq_take(pcq, num_entries, wc);
+}
+
+/*
+ * plx_req_notify_cq - ask for one event at the next completion
+ * @solicited_only: not 0: only for a receive of a solicited message, or for an error
+ *
+ * One-shot. A completion that is in the CQ already makes no event (D-4): arm, then poll, then wait.
+ * Asking for any completion replaces asking for solicited ones; the other way round it does not.
+ * 0, or EIO in a forked child. Any thread.
+ */
+PLX_INLINE int
+plx_req_notify_cq(struct ibv_cq *cq, int solicited_only)
+{
+	struct plx_cq *pcq = __plx_cq_of(cq);
+	struct plx_context *ctx = __plx_context_of(cq->context);
+	uint32_t want = solicited_only ? PLX_CQ_ARM_SOLICITED : PLX_CQ_ARM_ANY;
+	uint32_t have = __atomic_load_n(&pcq->ctl->arm, __ATOMIC_RELAXED);
+
+	if (__plx_unlikely(ctx->refuse))
+		return ctx->refuse;
+	while (have < want &&
+	       !__atomic_compare_exchange_n(&pcq->ctl->arm, &have, want, 0, __ATOMIC_SEQ_CST,
+					    __ATOMIC_RELAXED))
+		;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return 0;
+}
+
+#endif

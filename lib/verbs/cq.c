@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where do completions go? Completion queues; control verbs, on application threads. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "verbs/verbs_priv.h"
+
+/* Under ctx->lock. */
+struct verbs_cq *
+verbs_cq_find(struct verbs_ctx *ctx, uint32_t handle, uint32_t gen)
+{
+	struct verbs_cq *cq = handle < ctx->cq_table_size ? ctx->cq_table[handle] : NULL;
+
+	return cq && cq->pub.gen == gen ? cq : NULL;
+}
+
+static int
+cq_publish(struct verbs_ctx *ctx, struct verbs_cq *cq)
+{
+	uint32_t handle = cq->pub.v.cq.handle;
+
+	if (handle >= ctx->cq_table_size)
+		return -ENOMEM;
+	pthread_mutex_lock(&ctx->lock);
+	ctx->cq_table[handle] = cq;
+	pthread_mutex_unlock(&ctx->lock);
+	return 0;
+}
+
+/* The stack may have given the handle to a younger CQ already. */
+static void
+cq_unpublish(struct verbs_ctx *ctx, struct verbs_cq *cq)
+{
+	uint32_t handle = cq->pub.v.cq.handle;
+
+	pthread_mutex_lock(&ctx->lock);
+	if (handle < ctx->cq_table_size && ctx->cq_table[handle] == cq)
+		ctx->cq_table[handle] = NULL;
+	pthread_mutex_unlock(&ctx->lock);
+}
+
+static int
+cq_map(struct verbs_ctx *ctx, struct verbs_cq *cq, const struct ctl_create_cq *msg)
+{
+	struct plx_cq *pub = &cq->pub;
+
+	pub->ctl = ctx->backend->map(ctx->client.handle, &msg->ctl);
+	pub->ring = ctx->backend->map(ctx->client.handle, &msg->ring);
+	if (!pub->ctl || !pub->ring || msg->log2_size > 31)
+		return -ENOMEM;
+	pub->log2_size = msg->log2_size;
+	pub->gen = msg->cq_gen;
+	if (msg->core < ctx->pub.num_cores && ctx->pub.core[msg->core].drive)
+		pub->cores = 1ull << msg->core;
+	return 0;
+}
+
+static void
+cq_fill(struct ibv_cq *c, struct ibv_context *context, const struct ctl_create_cq *msg)
+{
+	c->context = context;
+	c->handle = msg->cq;
+	c->cqe = (int)msg->cqe;
+	pthread_mutex_init(&c->mutex, NULL);
+	pthread_cond_init(&c->cond, NULL);
+}
+
+static void
+cq_free(struct verbs_cq *cq)
+{
+	pthread_cond_destroy(&cq->pub.v.cq.cond);
+	pthread_mutex_destroy(&cq->pub.v.cq.mutex);
+	free(cq);
+}
+
+static int
+cq_create(struct verbs_ctx *ctx, struct ctl_create_cq *msg, struct verbs_cq **out)
+{
+	struct ibv_context *context = &ctx->pub.vctx.context;
+	struct verbs_cq *cq = calloc(1, sizeof(*cq));
+	struct ctl_destroy_cq undo;
+	int err = cq ? verbs_call(context, CTL_CREATE_CQ, msg) : -ENOMEM;
+
+	if (err) {
+		free(cq);
+		return err;
+	}
+	cq_fill(&cq->pub.v.cq, context, msg);
+	err = cq_map(ctx, cq, msg);
+	if (!err)
+		err = cq_publish(ctx, cq);
+	if (err) {
+		undo = (struct ctl_destroy_cq){ .cq = msg->cq };
+		verbs_call(context, CTL_DESTROY_CQ, &undo);
+		cq_free(cq);
+		return err;
+	}
+	*out = cq;
+	return 0;
+}
+
+struct ibv_cq *
+plx_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+	      struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct verbs_ctx *ctx = verbs_ctx_of(context);
+	struct ctl_create_cq msg = {
+		.cqe = (uint32_t)cqe,
+		.channel = channel ? ((struct verbs_channel *)channel)->handle : 0,
+		.comp_vector = (uint32_t)comp_vector,
+	};
+	struct verbs_cq *cq;
+	int err = 0;
+
+	if (cqe < 1 || (uint32_t)cqe > ctx->limits.max_cqe)
+		err = -EINVAL;
+	if (comp_vector < 0 || comp_vector >= context->num_comp_vectors)
+		err = -EINVAL;
+	if (channel && channel->context != context)
+		err = -EINVAL;
+	if (!err)
+		err = cq_create(ctx, &msg, &cq);
+	if (err) {
+		errno = -err;
+		return NULL;
+	}
+	cq->pub.v.cq.channel = channel;
+	cq->pub.v.cq.cq_context = cq_context;
+	if (channel)
+		__atomic_fetch_add(&channel->refcnt, 1, __ATOMIC_RELAXED);
+	return &cq->pub.v.cq;
+}
+
+/* D-5. The counts of what was delivered cannot grow any more. */
+static void
+cq_wait_acks(struct verbs_cq *cq)
+{
+	struct ibv_cq *c = &cq->pub.v.cq;
+
+	pthread_mutex_lock(&c->mutex);
+	while ((int32_t)(cq->comp_delivered - c->comp_events_completed) > 0 ||
+	       (int32_t)(cq->async_delivered - c->async_events_completed) > 0)
+		pthread_cond_wait(&c->cond, &c->mutex);
+	pthread_mutex_unlock(&c->mutex);
+}
+
+int
+plx_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct verbs_ctx *ctx = verbs_ctx_of(ibcq->context);
+	struct ctl_destroy_cq msg = { .cq = ibcq->handle };
+	struct ibv_comp_channel *channel = ibcq->channel;
+	struct verbs_cq *cq = verbs_cq_of(ibcq);
+	int err = verbs_call(ibcq->context, CTL_DESTROY_CQ, &msg);
+
+	if (err)
+		return -err;
+	cq_unpublish(ctx, cq);
+	if (channel)
+		verbs_evq_purge(&((struct verbs_channel *)channel)->events);
+	verbs_evq_purge(&ctx->async);
+	cq_wait_acks(cq);
+	if (channel)
+		__atomic_fetch_sub(&channel->refcnt, 1, __ATOMIC_RELEASE);
+	cq_free(cq);
+	return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The inline data path once more, as exported functions: for bindings, and for programs that were
+ * compiled against rdma-core's header and call through a context's operations. On any thread.
+ */
+#define PLX_INLINE	/* plx_post_send() and its like are defined here for the linker */
+#include <errno.h>
+
+#include "verbs/verbs_priv.h"
+
+static int
+no_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	(void)srq;
+	*bad_wr = wr;
+	return EOPNOTSUPP;
+}
+
+static int
+no_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	(void)qp;
+	(void)mw;
+	(void)bind;
+	return EOPNOTSUPP;
+}
+
+static int
+no_dealloc_mw(struct ibv_mw *mw)
+{
+	(void)mw;
+	return EOPNOTSUPP;
+}
+
+static int
+no_close_xrcd(struct ibv_xrcd *xrcd)
+{
+	(void)xrcd;
+	return EOPNOTSUPP;
+}
+
+/*
+ * rdma-core's inline functions take a NULL in verbs_context, and alloc_mw NULL, for EOPNOTSUPP; the
+ * others they call unseen.
+ */
+void
+verbs_ops_fill(struct verbs_context *vctx)
+{
+	struct ibv_context_ops *ops = &vctx->context.ops;
+
+	ops->post_send = plx_post_send;
+	ops->post_recv = plx_post_recv;
+	ops->poll_cq = plx_poll_cq;
+	ops->req_notify_cq = plx_req_notify_cq;
+	ops->post_srq_recv = no_post_srq_recv;
+	ops->bind_mw = no_bind_mw;
+	ops->dealloc_mw = no_dealloc_mw;
+	vctx->query_port = verbs_query_port;
+	vctx->query_device_ex = verbs_query_device_ex;
+	vctx->create_qp_ex = plx_create_qp_ex;
+	vctx->close_xrcd = no_close_xrcd;
+}

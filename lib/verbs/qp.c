@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Who talks to whom? Queue pairs; control verbs, on application threads. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "verbs/verbs_priv.h"
+
+#define OP(name) (1u << IBV_WR_##name)
+
+/* What may be posted on a QP of each type; a type that is not here is not in this version. */
+static const struct {
+	enum ibv_qp_type type;
+	uint32_t opcodes;
+} types[] = {
+	{ IBV_QPT_RC, OP(SEND) | OP(SEND_WITH_IMM) | OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) |
+		      OP(RDMA_READ) | OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) },
+};
+
+static uint32_t
+type_opcodes(enum ibv_qp_type type)
+{
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (types[i].type == type)
+			return types[i].opcodes;
+	}
+	return 0;
+}
+
+/* Under ctx->lock. */
+struct verbs_qp *
+verbs_qp_find(struct verbs_ctx *ctx, uint32_t handle, uint32_t gen)
+{
+	struct plx_qp *qp = handle < ctx->pub.qp_table_size ? ctx->pub.qp_table[handle] : NULL;
+
+	return qp && qp->gen == gen ? (struct verbs_qp *)qp : NULL;
+}
+
+static int
+qp_publish(struct verbs_ctx *ctx, struct verbs_qp *qp)
+{
+	uint32_t handle = qp->pub.v.qp.handle;
+
+	if (handle >= ctx->pub.qp_table_size)
+		return -ENOMEM;
+	pthread_mutex_lock(&ctx->lock);
+	__atomic_store_n(&ctx->pub.qp_table[handle], &qp->pub, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&ctx->lock);
+	return 0;
+}
+
+static void
+qp_wait_poller(struct ibv_cq *cq)
+{
+	__plx_lock(&verbs_cq_of(cq)->pub.lock);
+	__plx_unlock(&verbs_cq_of(cq)->pub.lock);
+}
+
+/* Afterwards no poller knows the QP. Its handle may be a younger QP's already. */
+static void
+qp_unpublish(struct verbs_ctx *ctx, struct verbs_qp *qp)
+{
+	struct ibv_qp *q = &qp->pub.v.qp;
+
+	pthread_mutex_lock(&ctx->lock);
+	if (q->handle < ctx->pub.qp_table_size && ctx->pub.qp_table[q->handle] == &qp->pub)
+		__atomic_store_n(&ctx->pub.qp_table[q->handle], NULL, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&ctx->lock);
+	qp_wait_poller(q->send_cq);
+	qp_wait_poller(q->recv_cq);
+}
+
+static int
+init_check(struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
+{
+	const struct ctl_query_device *limits = &verbs_ctx_of(pd->context)->limits;
+	const struct ibv_qp_cap *cap = &init->cap;
+
+	if (!type_opcodes(init->qp_type) || init->srq)
+		return -EOPNOTSUPP;
+	if (!init->send_cq || init->send_cq->context != pd->context ||
+	    !init->recv_cq || init->recv_cq->context != pd->context)
+		return -EINVAL;
+	if (cap->max_send_wr > limits->max_qp_wr || cap->max_recv_wr > limits->max_qp_wr ||
+	    cap->max_send_sge > limits->max_sge || cap->max_recv_sge > limits->max_sge ||
+	    cap->max_inline_data > limits->max_inline_data)
+		return -EINVAL;
+	return 0;
+}
+
+static int
+wq_map(struct verbs_ctx *ctx, struct plx_wq *wq, const struct ctl_wq *from)
+{
+	wq->ctl = ctx->backend->map(ctx->client.handle, &from->ctl);
+	wq->slots = ctx->backend->map(ctx->client.handle, &from->slots);
+	if (!wq->ctl || from->log2_size > 31 || (!wq->slots && wq->max_wr))
+		return -ENOMEM;
+	wq->mask = (1u << from->log2_size) - 1;
+	wq->stride = from->stride;
+	return 0;
+}
+
+/* The slots must hold what was granted: the inline layer relies on it. */
+static bool
+wq_fits(const struct verbs_qp *qp)
+{
+	const struct plx_wq *sq = &qp->pub.sq, *rq = &qp->pub.rq;
+
+	return (!sq->max_wr || (sq->max_wr <= sq->mask + 1 &&
+				sq->stride >= plx_sq_stride(sq->max_sge, sq->max_inline))) &&
+	       (!rq->max_wr || (rq->max_wr <= rq->mask + 1 &&
+				rq->stride >= plx_rq_stride(rq->max_sge)));
+}
+
+static int
+qp_map(struct verbs_ctx *ctx, struct verbs_qp *qp, const struct ctl_create_qp *msg)
+{
+	struct plx_qp *pub = &qp->pub;
+	int err;
+
+	pub->sq.max_wr = msg->cap.max_send_wr;
+	pub->sq.max_sge = msg->cap.max_send_sge;
+	pub->sq.max_inline = msg->cap.max_inline_data;
+	pub->rq.max_wr = msg->cap.max_recv_wr;
+	pub->rq.max_sge = msg->cap.max_recv_sge;
+	if (msg->core >= ctx->pub.num_cores)
+		return -EIO;
+	pub->core = &ctx->pub.core[msg->core];
+	pub->gen = msg->qp_gen;
+	err = wq_map(ctx, &pub->sq, &msg->sq);
+	if (!err)
+		err = wq_map(ctx, &pub->rq, &msg->rq);
+	if (!err && !wq_fits(qp))
+		err = -EIO;
+	return err;
+}
+
+static void
+qp_fill(struct verbs_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *init,
+	const struct ctl_create_qp *msg)
+{
+	struct ibv_qp *q = &qp->pub.v.qp;
+
+	q->context = pd->context;
+	q->qp_context = init->qp_context;
+	q->pd = pd;
+	q->send_cq = init->send_cq;
+	q->recv_cq = init->recv_cq;
+	q->handle = msg->qp;
+	q->qp_num = msg->qp_num;
+	q->state = IBV_QPS_RESET;
+	q->qp_type = init->qp_type;
+	pthread_mutex_init(&q->mutex, NULL);
+	pthread_cond_init(&q->cond, NULL);
+	qp->pub.opcodes = type_opcodes(init->qp_type);
+	qp->pub.sig_all = init->sq_sig_all != 0;
+	qp->init = *init;
+	qp->init.cap = (struct ibv_qp_cap){
+		.max_send_wr = msg->cap.max_send_wr,
+		.max_recv_wr = msg->cap.max_recv_wr,
+		.max_send_sge = msg->cap.max_send_sge,
+		.max_recv_sge = msg->cap.max_recv_sge,
+		.max_inline_data = msg->cap.max_inline_data,
+	};
+}
+
+static void
+qp_free(struct verbs_qp *qp)
+{
+	pthread_cond_destroy(&qp->pub.v.qp.cond);
+	pthread_mutex_destroy(&qp->pub.v.qp.mutex);
+	free(qp);
+}
+
+/* An empty poll of its CQs must drive the QP's core too. */
+static void
+qp_join_cqs(struct verbs_ctx *ctx, const struct verbs_qp *qp, uint32_t core)
+{
+	const struct ibv_qp *q = &qp->pub.v.qp;
+
+	if (!ctx->pub.core[core].drive)
+		return;
+	__atomic_fetch_or(&verbs_cq_of(q->send_cq)->pub.cores, 1ull << core, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&verbs_cq_of(q->recv_cq)->pub.cores, 1ull << core, __ATOMIC_RELAXED);
+}
+
+static int
+qp_create(struct ibv_pd *pd, const struct ibv_qp_init_attr *init, struct verbs_qp **out)
+{
+	struct verbs_ctx *ctx = verbs_ctx_of(pd->context);
+	struct ctl_create_qp msg = {
+		.pd = pd->handle,
+		.type = init->qp_type,
+		.send_cq = init->send_cq->handle,
+		.recv_cq = init->recv_cq->handle,
+		.cap = { init->cap.max_send_wr, init->cap.max_recv_wr, init->cap.max_send_sge,
+			 init->cap.max_recv_sge, init->cap.max_inline_data },
+	};
+	struct verbs_qp *qp = aligned_alloc(_Alignof(struct verbs_qp), sizeof(*qp));
+	struct ctl_destroy_qp undo;
+	int err = qp ? verbs_call(pd->context, CTL_CREATE_QP, &msg) : -ENOMEM;
+
+	if (err) {
+		free(qp);
+		return err;
+	}
+	memset(qp, 0, sizeof(*qp));
+	qp_fill(qp, pd, init, &msg);
+	err = qp_map(ctx, qp, &msg);
+	if (!err)
+		err = qp_publish(ctx, qp);
+	if (err) {
+		undo = (struct ctl_destroy_qp){ .qp = msg.qp };
+		verbs_call(pd->context, CTL_DESTROY_QP, &undo);
+		qp_free(qp);
+		return err;
+	}
+	qp_join_cqs(ctx, qp, msg.core);
+	*out = qp;
+	return 0;
+}
+
+struct ibv_qp *
+plx_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
+{
+	struct verbs_qp *qp;
+	int err = init_check(pd, init);
+
+	if (!err)
+		err = qp_create(pd, init, &qp);
+	if (err) {
+		errno = -err;
+		return NULL;
+	}
+	init->cap = qp->init.cap;
+	return &qp->pub.v.qp;
+}
+
+struct ibv_qp *
+plx_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
+{
+	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
+			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	uint32_t mask = init->comp_mask;
+
+	if ((mask & ~known) ||
+	    ((mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && init->create_flags) ||
+	    ((mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) && init->send_ops_flags)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	if (!(mask & IBV_QP_INIT_ATTR_PD) || !init->pd || init->pd->context != context) {
+		errno = EINVAL;
+		return NULL;
+	}
+	/* the plain attributes are the beginning of the extended ones */
+	return plx_create_qp(init->pd, (struct ibv_qp_init_attr *)init);
+}
+
+/* E5: RESET forgets all that was posted, so every slot is free. What stands in the CQs stays. */
+static void
+wq_empty(struct plx_wq *wq, struct ibv_cq *cq)
+{
+	uint32_t *poll_lock = &verbs_cq_of(cq)->pub.lock;
+
+	__plx_lock(&wq->lock);
+	__plx_lock(poll_lock);
+	__atomic_store_n(&wq->head, wq->tail, __ATOMIC_RELEASE);
+	__plx_unlock(poll_lock);
+	__plx_unlock(&wq->lock);
+}
+
+int
+plx_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
+{
+	struct verbs_qp *qp = verbs_qp_of(ibqp);
+	struct ctl_modify_qp msg = { .qp = ibqp->handle, .mask = (uint32_t)attr_mask };
+	int err;
+
+	verbs_attr_to_ctl(attr, &msg.attr);
+	err = verbs_call(ibqp->context, CTL_MODIFY_QP, &msg);
+	if (err)
+		return -err;
+	if (attr_mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		qp->pub.max_rd_atomic = attr->max_rd_atomic;
+	__atomic_store_n(&ibqp->state, (enum ibv_qp_state)msg.state, __ATOMIC_RELAXED);
+	if (msg.state == IBV_QPS_RESET) {
+		qp->pub.max_rd_atomic = 0;
+		wq_empty(&qp->pub.sq, ibqp->send_cq);
+		wq_empty(&qp->pub.rq, ibqp->recv_cq);
+	}
+	return 0;
+}
+
+int
+plx_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
+	     struct ibv_qp_init_attr *init_attr)
+{
+	struct ctl_query_qp msg = { .qp = ibqp->handle };
+	int err = verbs_call(ibqp->context, CTL_QUERY_QP, &msg);
+
+	if (err)
+		return -err;
+	verbs_attr_from_ctl(&msg.attr, attr);
+	if (attr_mask & IBV_QP_STATE) /* it may have gone to ERR by itself (E3) */
+		__atomic_store_n(&ibqp->state, attr->qp_state, __ATOMIC_RELAXED);
+	if (init_attr)
+		*init_attr = verbs_qp_of(ibqp)->init;
+	return 0;
+}
+
+/* D-5. The count of what was delivered cannot grow any more. */
+static void
+qp_wait_acks(struct verbs_qp *qp)
+{
+	struct ibv_qp *q = &qp->pub.v.qp;
+
+	pthread_mutex_lock(&q->mutex);
+	while ((int32_t)(qp->async_delivered - q->events_completed) > 0)
+		pthread_cond_wait(&q->cond, &q->mutex);
+	pthread_mutex_unlock(&q->mutex);
+}
+
+int
+plx_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct verbs_ctx *ctx = verbs_ctx_of(ibqp->context);
+	struct verbs_qp *qp = verbs_qp_of(ibqp);
+	struct ctl_destroy_qp msg = { .qp = ibqp->handle };
+	int err = verbs_call(ibqp->context, CTL_DESTROY_QP, &msg);
+
+	if (err)
+		return -err;
+	qp_unpublish(ctx, qp);
+	verbs_evq_purge(&ctx->async);
+	qp_wait_acks(qp);
+	qp_free(qp);
+	return 0;
+}
+
+struct ibv_qp_ex *
+plx_qp_to_qp_ex(struct ibv_qp *qp)
+{
+	(void)qp; /* none is made with send_ops_flags */
+	return NULL;
+}
+
+int
+plx_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
+{
+	(void)qp;
+	(void)op;
+	(void)flags;
+	return 0;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which verbs does this version not have? Each answers EOPNOTSUPP in its own convention, never
+ * ENOSYS: programs take the first for "no" and the second for a fault. On application threads.
+ */
+#include <errno.h>
+#include <stddef.h>
+
+#include "verbs/verbs_priv.h"
+
+/* X(declarator): returns EOPNOTSUPP */
+#define RETURN_ERRNO(X) \
+	X(plx_modify_srq(struct ibv_srq *a, struct ibv_srq_attr *b, int c), (void)a, (void)b, (void)c) \
+	X(plx_query_srq(struct ibv_srq *a, struct ibv_srq_attr *b), (void)a, (void)b) \
+	X(plx_destroy_srq(struct ibv_srq *a), (void)a) \
+	X(plx_destroy_ah(struct ibv_ah *a), (void)a) \
+	X(plx_attach_mcast(struct ibv_qp *a, const union ibv_gid *b, uint16_t c), \
+	  (void)a, (void)b, (void)c) \
+	X(plx_detach_mcast(struct ibv_qp *a, const union ibv_gid *b, uint16_t c), \
+	  (void)a, (void)b, (void)c) \
+	X(plx_resize_cq(struct ibv_cq *a, int b), (void)a, (void)b) \
+	X(plx_set_ece(struct ibv_qp *a, struct ibv_ece *b), (void)a, (void)b) \
+	X(plx_query_ece(struct ibv_qp *a, struct ibv_ece *b), (void)a, (void)b) \
+	X(plx_resolve_eth_l2_from_gid(struct ibv_context *a, struct ibv_ah_attr *b, uint8_t c[ETHERNET_LL_SIZE], \
+				      uint16_t *d), (void)a, (void)b, (void)c, (void)d)
+
+/* X(type, declarator): returns NULL and sets errno */
+#define RETURN_NULL(X) \
+	X(struct ibv_srq *, plx_create_srq(struct ibv_pd *a, struct ibv_srq_init_attr *b), \
+	  (void)a, (void)b) \
+	X(struct ibv_srq *, plx_create_srq_ex(struct ibv_context *a, \
+					      struct ibv_srq_init_attr_ex *b), (void)a, (void)b) \
+	X(struct ibv_ah *, plx_create_ah(struct ibv_pd *a, struct ibv_ah_attr *b), (void)a, (void)b) \
+	X(struct ibv_ah *, plx_create_ah_from_wc(struct ibv_pd *a, struct ibv_wc *b, \
+						 struct ibv_grh *c, uint8_t d), \
+	  (void)a, (void)b, (void)c, (void)d) \
+	X(struct ibv_mr *, plx_reg_dmabuf_mr(struct ibv_pd *a, uint64_t b, size_t c, uint64_t d, int e, \
+					     int f), \
+	  (void)a, (void)b, (void)c, (void)d, (void)e, (void)f) \
+	X(struct ibv_context *, plx_import_device(int a), (void)a) \
+	X(struct ibv_pd *, plx_import_pd(struct ibv_context *a, uint32_t b), (void)a, (void)b) \
+	X(struct ibv_mr *, plx_import_mr(struct ibv_pd *a, uint32_t b), (void)a, (void)b) \
+	X(struct ibv_dm *, plx_import_dm(struct ibv_context *a, uint32_t b), (void)a, (void)b)
+
+/* X(declarator): there is nothing that it could be called with */
+#define RETURN_VOID(X) \
+	X(plx_unimport_pd(struct ibv_pd *a), (void)a) \
+	X(plx_unimport_mr(struct ibv_mr *a), (void)a) \
+	X(plx_unimport_dm(struct ibv_dm *a), (void)a)
+
+#define UNSUPPORTED_ERRNO(decl, ...) \
+	int \
+	decl \
+	{ \
+		__VA_ARGS__; \
+		return EOPNOTSUPP; \
+	}
+RETURN_ERRNO(UNSUPPORTED_ERRNO)
+
+#define UNSUPPORTED_NULL(type, decl, ...) \
+	type \
+	decl \
+	{ \
+		__VA_ARGS__; \
+		errno = EOPNOTSUPP; \
+		return NULL; \
+	}
+RETURN_NULL(UNSUPPORTED_NULL)
+
+#define UNSUPPORTED_VOID(decl, ...) \
+	void \
+	decl \
+	{ \
+		__VA_ARGS__; \
+	}
+RETURN_VOID(UNSUPPORTED_VOID)
+
+int
+plx_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ibv_wc *wc,
+		    struct ibv_grh *grh, struct ibv_ah_attr *ah_attr)
+{
+	(void)context;
+	(void)port_num;
+	(void)wc;
+	(void)grh;
+	(void)ah_attr;
+	errno = EOPNOTSUPP;
+	return -1;
+}
+
+int
+plx_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
+{
+	(void)mr;
+	(void)flags;
+	(void)pd;
+	(void)addr;
+	(void)length;
+	(void)access;
+	errno = EOPNOTSUPP;
+	return IBV_REREG_MR_ERR_INPUT; /* the old registration is as it was */
+}

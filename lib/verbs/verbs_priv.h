@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The library's part of each object, behind the part that the inline layer sees. A pointer to the
+ * verbs structure is a pointer to the whole.
+ */
+#ifndef VERBS_PRIV_H
+#define VERBS_PRIV_H
+
+#ifndef PLX_NO_STANDARD_NAMES
+#define PLX_NO_STANDARD_NAMES	/* here ibv_* is what rdma-core's header says */
+#endif
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <pollux/abi/event.h>
+#include <pollux/objects.h>
+#include <pollux/verbs.h>
+
+#include "base/list.h"
+#include "ctl/backend.h"
+
+struct verbs_device {
+	struct ibv_device dev;
+	/* Some providers' tools look behind an ibv_device for their own operations: there are none. */
+	const void *provider_ops;
+	int index;
+	uint64_t guid;
+};
+
+/*
+ * Events that the stack sends over a socket pair, and the end of it that the program may poll. Every
+ * reader takes `lock`, so that an event of an object that is gone can be looked at and dropped.
+ */
+struct verbs_evq {
+	int fd;
+	size_t size;			/* of a record */
+	bool stale;			/* records of destroyed objects may still be queued */
+	pthread_mutex_t lock;
+	struct ibv_context *context;
+	/* Is the record's subject alive? Then, with `out`, counts it as delivered and fills *out. */
+	bool (*deliver)(struct ibv_context *context, const void *record, void *out);
+};
+
+struct verbs_cq;
+
+struct verbs_ctx {
+	struct plx_context pub;
+	const struct ctl_backend *backend;
+	struct ctl_client client;
+	struct ctl_query_device limits;	/* as the device said at open */
+	pthread_mutex_t lock;		/* tables, and the `delivered` counts of objects */
+	struct verbs_cq **cq_table;	/* by CQ handle */
+	uint32_t cq_table_size;
+	struct verbs_evq async;
+	struct list_node node;		/* open contexts of the process */
+};
+
+struct verbs_pd {
+	struct ibv_pd pd;
+};
+
+struct verbs_mr {
+	struct ibv_mr mr;
+};
+
+struct verbs_channel {
+	struct ibv_comp_channel channel;
+	uint32_t handle;
+	struct verbs_evq events;
+};
+
+struct verbs_cq {
+	struct plx_cq pub;
+	uint32_t comp_delivered;
+	uint32_t async_delivered;
+};
+
+struct verbs_qp {
+	struct plx_qp pub;
+	struct ibv_qp_init_attr init;	/* as granted, for query_qp */
+	uint32_t async_delivered;
+};
+
+static inline struct verbs_ctx *
+verbs_ctx_of(struct ibv_context *context)
+{
+	return (struct verbs_ctx *)__plx_context_of(context);
+}
+
+static inline struct verbs_cq *
+verbs_cq_of(struct ibv_cq *cq)
+{
+	return (struct verbs_cq *)cq;
+}
+
+static inline struct verbs_qp *
+verbs_qp_of(struct ibv_qp *qp)
+{
+	return (struct verbs_qp *)qp;
+}
+
+/* stack.c */
+
+/* The stack of this process, started if need be. 0 or -errno; any thread. */
+int verbs_stack_get(const struct ctl_backend **out);
+/* Contexts that a fork must mark in the child. verbs_stack_join: -EIO in a forked child. */
+int verbs_stack_join(struct verbs_ctx *ctx);
+void verbs_stack_leave(struct verbs_ctx *ctx);
+/* One control call. 0 or -errno; -EIO in a forked child. */
+int verbs_call(struct ibv_context *context, enum ctl_msg_type type, void *msg);
+
+/* config.c */
+
+/* Path number `n` at which the private stack may lie; false after the last. */
+bool verbs_stack_path(unsigned int n, char *out, size_t out_len);
+/* Was the program started by pollux-run? */
+bool verbs_launched(void);
+
+/* event.c */
+
+int verbs_evq_init(struct verbs_evq *q, struct ibv_context *context, int fd, size_t size,
+		   bool (*deliver)(struct ibv_context *context, const void *record, void *out));
+void verbs_evq_fini(struct verbs_evq *q);
+/* Waits for the next event of a living object. 0; -EAGAIN on a non-blocking fd; -errno. */
+int verbs_evq_get(struct verbs_evq *q, void *out);
+/* After an object was destroyed: an event of it must not keep the fd readable. */
+void verbs_evq_purge(struct verbs_evq *q);
+/* The `deliver` of a context's async fd: struct plx_async_event to struct ibv_async_event. */
+bool verbs_async_deliver(struct ibv_context *context, const void *record, void *out);
+
+/* qp.c */
+
+struct verbs_qp *verbs_qp_find(struct verbs_ctx *ctx, uint32_t handle, uint32_t gen);
+void verbs_attr_to_ctl(const struct ibv_qp_attr *attr, struct ctl_qp_attr *out);
+void verbs_attr_from_ctl(const struct ctl_qp_attr *attr, struct ibv_qp_attr *out);
+
+/* cq.c */
+
+struct verbs_cq *verbs_cq_find(struct verbs_ctx *ctx, uint32_t handle, uint32_t gen);
+
+/* query.c */
+
+int verbs_query_port(struct ibv_context *context, uint8_t port_num, struct ibv_port_attr *attr,
+		     size_t attr_len);
+int verbs_query_device_ex(struct ibv_context *context,
+			  const struct ibv_query_device_ex_input *input,
+			  struct ibv_device_attr_ex *attr, size_t attr_size);
+
+/* ffi.c: the operations that rdma-core's inline functions call through a context. */
+void verbs_ops_fill(struct verbs_context *vctx);
+
+#endif
