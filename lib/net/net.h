@@ -27,16 +27,16 @@ struct net_conf {
 	uint8_t mac[6];
 	uint32_t ip_mtu;
 	uint16_t vlan_tci;		/* 0: untagged */
-	struct net_addr addr[NET_MAX_GIDS - 1]; /* in the order given; none: 10.11.x.y/16 from the MAC */
+	struct net_addr addr[NET_MAX_GIDS - 1]; /* in order; none: 10.11.x.y/16 from the MAC */
 	uint32_t num_addrs;
 	uint8_t gw4[16], gw6[16];	/* gateways as GIDs; all zero: none */
 };
 
-/* A frame to be sent: the callee copies it to wherever frames go, or drops it (ARP and ND repeat). */
+/* A frame to be sent: the callee copies it to wherever frames go, or drops it (ARP, ND repeat). */
 struct net_out {
 	void (*send)(void *arg, const uint8_t *frame, size_t len);
 	void *arg;
-	/* One readable line for the user, for a thing that happens once (an unresolved neighbour). */
+	/* One readable line for the user, for what happens once (an unresolved neighbour). */
 	void (*say)(void *arg, const char *line);
 };
 
@@ -64,7 +64,8 @@ struct path_req {
 
 /*
  * A resolved or waiting path. It stays registered with its neighbour until path_close(): when the
- * neighbour is resolved, or its MAC changes, `changed` is called with ready set and a new template.
+ * neighbour is resolved, or its MAC changes, `changed` is called with ready set and a new template;
+ * of all paths it may close this one only.
  */
 struct path {
 	struct wire_tmpl tmpl;
@@ -87,19 +88,21 @@ int path_open(struct net *n, struct path *p, const struct path_req *req, uint64_
 	      void (*changed)(struct path *p, void *arg), void *arg);
 void path_close(struct net *n, struct path *p);
 
-/* A received frame that is not RoCE. DROP_NONE when it was ours (ARP, ND, echo), else the reason. */
+/* A received frame that is not RoCE. DROP_NONE when it was ours (ARP, ND, echo), which is then
+ * counted; else the reason, which the caller counts. */
 enum drop_reason net_rx(struct net *n, const uint8_t *frame, size_t len, uint64_t now,
 			struct cnt_block *cnt);
 
-/* A RoCE frame came from this address with this MAC: refreshes a neighbour that is already known,
- * never makes one. */
+/* A RoCE frame came from this address with this MAC: refreshes a neighbour that is already known
+ * with it, never makes one, never changes its MAC. */
 void net_confirm(struct net *n, const uint8_t gid[16], const uint8_t mac[6], uint64_t now);
 
 /* When net_timer() must be called (retries, expiry), ns, or NET_NEVER. */
 uint64_t net_wake_at(const struct net *n);
 void net_timer(struct net *n, uint64_t now);
 
-/* Gratuitous ARP and unsolicited neighbour advertisement for all our addresses: at start, link up. */
+/* Gratuitous ARP and unsolicited neighbour advertisement for all our addresses: at start, link up.
+ * Whoever has not answered yet is asked again at the next net_timer(), which is due at once. */
 void net_announce(struct net *n);
 
 #endif
