@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Which programs run with which options over which port.
 
-quick is a handful; default has every pair of (program, option), (port, program) and (port, option)
-once; long is the whole product, inline and with a dedicated core.
+quick is a handful, sanitize less; default has every pair of (program, option), (port, program) and
+(port, option) once; long is the whole product, inline and with a dedicated core.
 """
 import collections
 
@@ -54,9 +54,9 @@ def case(port, words, cores=None):
     return Case(port, words[0], words[1:], cores)
 
 
-def programs(few):
-    """Every program with every option that it has."""
-    rows = [pingpong(args, few) for args in PINGPONG]
+def perftests(few):
+    """Every program of perftest with every option that it has."""
+    rows = []
     for option, args in OPTIONS:
         for op in OPS:
             for kind in ('bw', 'lat'):
@@ -75,8 +75,11 @@ def quick():
 
 
 def default():
+    for args in PINGPONG:
+        for port in PORTS:
+            yield case(port, pingpong(args, True))
     # the rows lie option by option, so alternating covers the pairs with the port
-    for n, words in enumerate(programs(True)):
+    for n, words in enumerate(perftests(True)):
         yield case(PORTS[(n + n // 8) % 2], words)
     # one of the ports without a GID index: the program chooses
     yield case('memif', ['ib_send_bw', '-F', '-n', '200'])
@@ -86,11 +89,18 @@ def default():
 
 
 def long():
-    for words in programs(False):
+    for words in [pingpong(args, False) for args in PINGPONG] + perftests(False):
         for port in PORTS:
             for cores in (None, 'dedicated'):
                 yield case(port, words, cores)
     yield case('memif', ['ib_send_bw', '-F'])
 
 
-MATRICES = {'quick': quick, 'default': default, 'long': long}
+def sanitize():
+    for port in PORTS:
+        yield case(port, pingpong([], True))
+    for op in OPS:
+        yield case('memif', perftest(op, 'bw', 'default', [], True))
+
+
+MATRICES = {'quick': quick, 'sanitize': sanitize, 'default': default, 'long': long}

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs unmodified verbs programs as client and server processes over Pollux.
 
-    pair.py POLLUX-RUN quick|default|long|kill [WORD]...
+    pair.py POLLUX-RUN pairs|kill [WORD]...
+
+pairs: both programs end well; which ones run says TEST_MATRIX (quick, sanitize, default or long).
+kill: one of them is killed, and the other must end with an error completion.
 
 With WORDs only cases whose line contains all of them run. One line for each case; the last line is
 the count.
@@ -132,7 +135,8 @@ def kill_cases():
     for port in matrix.PORTS:
         for victim in ('server', 'client'):
             yield matrix.case(port, matrix.pingpong(endless, False)), victim
-            yield matrix.case(port, ['ib_write_bw', '-F', '-x', '1', '-b', '-n', '50000000']), victim
+            both_ways = ['ib_write_bw', '-F', '-x', '1', '-b', '-n', '50000000']
+            yield matrix.case(port, both_ways), victim
 
 
 def cases(which):
@@ -140,7 +144,7 @@ def cases(which):
         for case, victim in kill_cases():
             yield case, victim
     else:
-        for case in matrix.MATRICES[which]():
+        for case in matrix.MATRICES[os.environ.get('TEST_MATRIX', 'quick')]():
             yield case, None
 
 
