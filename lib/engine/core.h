@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A core: all that the loop works on. Private to the engine. Everything but the words marked "any
+ * thread" belongs to the thread that holds the core's lock.
+ */
+#ifndef ENGINE_CORE_H
+#define ENGINE_CORE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include "engine/clock.h"
+#include "engine/engine.h"
+#include "engine/mailbox.h"
+
+#define CORE_RX_BURST 32u
+#define CORE_OUT 64u			/* outbox slots */
+#define CORE_NET_TX 64u			/* places that only lib/net gets */
+#define CORE_TXQ (2 * CORE_OUT + CORE_NET_TX) /* frames that wait for the port */
+#define CORE_LOOP 256u			/* frames from ourselves to ourselves; power of two */
+#define CORE_QUANTUM 32768		/* bytes of a QP's turn */
+#define CORE_BELLS 256u			/* doorbells of a client in a round */
+#define CORE_LINES 8u			/* lines that wait to be printed */
+#define CORE_LINE_LEN 256u
+#define CORE_CONFIRM_NS 1000000000u	/* a QP confirms its neighbour once a second */
+#define CORE_REFINE_NS 1000000000u	/* of the clock; longer and longer */
+
+/* The try-lock: who drives. WANTED: held, and somebody who found it so left work behind. */
+enum core_lock {
+	CORE_FREE = 0,
+	CORE_HELD = 1,
+	CORE_WANTED = 2,
+};
+
+enum core_how {
+	CORE_ROUND_POST,		/* no receive, no timers */
+	CORE_ROUND_WHOLE,
+};
+
+/* What the core's own thread knows: of times in ticks, and its own but for what is marked. */
+struct idle {
+	pthread_t thread;
+	bool started;
+	int fd;				/* eventfd: wakes it */
+	int port_fd;			/* readable when frames arrive, or -1 */
+	uint32_t asleep;		/* any thread: it sleeps, or is about to */
+	uint32_t stop;			/* any thread */
+	uint32_t ready;			/* any thread: it runs */
+	uint64_t deadline;		/* any thread: of a long sleep, ns of the core; else 0 */
+	struct clock clock;		/* a copy of its own */
+	uint64_t step_ns;		/* of the next sleep */
+	uint64_t now;			/* ns of the core, at its last round on this thread */
+	uint64_t timer_ns;		/* from then to the next timer */
+	uint64_t worked;		/* when it last found work */
+	uint64_t looked;		/* when it last looked, without a sleep since; else 0 */
+	uint64_t crowded_until;		/* there are fewer CPUs than spinners: do not spin */
+	uint64_t crowded_ns;		/* how long that was believed the last time */
+	long preempted;			/* ru_nivcsw as last seen */
+	uint64_t link_at;		/* when to look at the link again */
+	bool link_was_up;
+};
+
+struct core {
+	/* any thread */
+	uint32_t lock;			/* enum core_lock */
+	uint32_t connected;		/* QPs in RTR and above */
+	uint32_t num_qps;
+	uint64_t driven_tsc;		/* when a thread of the program last drove */
+	struct mailbox mail __rte_cache_aligned;
+
+	/* the loop */
+	struct clock clock __rte_cache_aligned;
+	uint64_t tsc;			/* of this round */
+	uint64_t net_at;		/* when net_timer() is due */
+	uint64_t refine_at, refine_ns;
+	unsigned int lcore;		/* the lcore id of whoever drives, or LCORE_ID_ANY */
+	unsigned int lcore_before;	/* what it was before */
+	struct engine *engine;
+	struct port *port;
+	struct net *net;
+	struct demux *demux;
+	struct list clients;		/* struct core_client.node */
+	struct xport x;
+	struct cnt_block cnt;
+	struct trace trace;
+	struct twheel wheel;
+	uint8_t last_gid[16];		/* of ours, to which the last frame came */
+
+	/* out: slots whose data lies in lent mbufs; then what waits for the port or for ourselves */
+	struct outbox out;
+	struct out_slot slot[CORE_OUT];
+	struct rte_mbuf *lent[CORE_OUT];
+	uint32_t num_lent;		/* from 0 */
+	struct rte_mbuf *txq[CORE_TXQ];
+	uint32_t num_txq;
+	struct rte_mbuf *loopq[CORE_LOOP];
+	uint32_t loop_head, loop_tail;
+
+	/* events that are due to a socket */
+	struct list qp_events;		/* struct eng_qp.event_node */
+	struct list cq_errors;		/* struct eng_cq.error_node */
+
+	/* lines for people; printed by the background thread */
+	char line[CORE_LINES][CORE_LINE_LEN];
+	uint32_t num_lines;		/* any thread may read */
+	bool said_self;
+
+	struct idle idle;
+	bool own_thread;		/* dedicated: the thread holds the lock but for sleeping */
+	int cpu;
+};
+
+/* engine.c */
+struct engine {
+	struct port port;
+	struct core *core;		/* one in this version */
+	bool inline_mode;
+	pid_t pid;
+};
+
+/* core.c. Takes the lock; false when another thread has it, who with `insist` does one round more. */
+bool core_try(struct core *c, bool insist);
+/* Gives it up. True: it was wanted meanwhile and is held again, for one more round. */
+bool core_leave(struct core *c);
+/* One round; the number of things that it found to do. With the lock. */
+unsigned int core_round(struct core *c, enum core_how how);
+
+/* The stations, in the order of a round. Each returns how much it found to do. With the lock. */
+unsigned int core_submit(struct core *c);
+unsigned int core_rx(struct core *c);
+unsigned int core_timers(struct core *c);
+unsigned int core_sched(struct core *c);
+unsigned int core_tx(struct core *c);
+unsigned int core_notify(struct core *c);
+
+/* timer.c: after anything that was done to a QP. */
+void core_touch(struct core *c, struct eng_qp *q);
+/* After anything that was done to lib/net. */
+void core_net_touch(struct core *c);
+/* When core_timers() next has something to do, ns; UINT64_MAX: never. */
+uint64_t core_wake_at(const struct core *c);
+
+/* tx.c */
+int core_tx_init(struct core *c);
+void core_tx_fini(struct core *c);
+/* A frame of lib/net: copied, or dropped when too many wait. */
+void core_net_send(void *core, const uint8_t *frame, size_t len);
+/* Takes at most n frames for ourselves. */
+unsigned int core_loop_take(struct core *c, struct rte_mbuf **bufs, unsigned int n);
+
+/* notify.c: what transport raised goes to lists that cannot overflow. */
+void core_take_events(struct core *c);
+
+/* say.c: keeps a line for the background thread to print; with the lock. */
+void core_say(void *core, const char *line);
+/* Prints what is kept. Takes the lock itself. */
+void core_print(struct core *c);
+
+/* idle.c: starts the core's own thread. 0 or -errno. */
+int idle_start(struct core *c);
+void idle_stop(struct core *c);
+/* After a round of a program's thread: does a timer come before the end of a long sleep? With the
+ * lock. */
+static inline void
+idle_hurry(struct core *c)
+{
+	uint64_t deadline = __atomic_load_n(&c->idle.deadline, __ATOMIC_RELAXED);
+
+	if (__builtin_expect(deadline != 0, 0) && core_wake_at(c) < deadline)
+		core_wake(c);
+}
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How does DPDK start inside a program that knows nothing of it? Control thread, once a process.
+ *
+ * rte_eal_init() pins its caller and makes threads that inherit its signal mask: it is called on a
+ * thread of its own, with all signals blocked, that ends afterwards. Nothing is left in the file
+ * system: memory without files, no shared configuration, no telemetry socket.
+ */
+#include "engine/eal.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+
+#include "base/log.h"
+
+#define DEFAULT_MB 192u
+#define MAX_ARGS 16
+
+static bool started;	/* by us; the control side's lock guards it */
+
+struct start {
+	int argc;
+	char *argv[MAX_ARGS];
+	char lcores[32], mem[16];
+	int rc, err;
+};
+
+/* A line of DPDK's: for people who ask for all there is. */
+static ssize_t
+log_write(void *cookie, const char *buf, size_t len)
+{
+	size_t n = len;
+
+	(void)cookie;
+	while (n && (buf[n - 1] == '\n' || buf[n - 1] == '\r'))
+		n--;
+	if (n)
+		log_line(PLX_LOG_DBG, "dpdk: %.*s", (int)n, buf);
+	return (ssize_t)len;
+}
+
+static void
+take_logs(void)
+{
+	FILE *f = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = log_write });
+
+	if (!f)
+		return;
+	setvbuf(f, NULL, _IOLBF, BUFSIZ);
+	rte_openlog_stream(f);
+}
+
+/* Free hugepages of the default size, in MB. */
+static uint64_t
+free_huge_mb(void)
+{
+	FILE *f = fopen("/proc/meminfo", "re");
+	unsigned long long pages = 0, kb = 0;
+	char line[128];
+
+	if (!f)
+		return 0;
+	while (fgets(line, sizeof(line), f)) {
+		sscanf(line, "HugePages_Free: %llu", &pages);
+		sscanf(line, "Hugepagesize: %llu", &kb);
+	}
+	fclose(f);
+	return pages * kb / 1024;
+}
+
+/* The lcore of EAL's own thread may float over whatever CPUs the program has. */
+static int
+first_cpu(void)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+			if (CPU_ISSET(cpu, &set))
+				return cpu;
+	return 0;
+}
+
+static void
+add(struct start *s, const char *arg)
+{
+	s->argv[s->argc++] = (char *)(uintptr_t)arg;
+}
+
+static void
+make_args(struct start *s, const char *port_arg, uint32_t mem_mb)
+{
+	if (!mem_mb)
+		mem_mb = DEFAULT_MB;
+	snprintf(s->lcores, sizeof(s->lcores), "--lcores=0@%d", first_cpu());
+	snprintf(s->mem, sizeof(s->mem), "%u", mem_mb);
+	add(s, "pollux");
+	add(s, s->lcores);
+	add(s, "--no-pci");
+	add(s, "--no-telemetry");
+	add(s, "--iova-mode=va");
+	if (free_huge_mb() >= mem_mb) {
+		add(s, "--in-memory");
+		add(s, "--single-file-segments");	/* zero-copy memif wants it */
+	} else {
+		add(s, "--no-huge");
+		add(s, "--no-shconf");
+		add(s, "-m");
+		add(s, s->mem);
+	}
+	if (port_arg[0])
+		add(s, port_arg);
+}
+
+static void *
+init_main(void *arg)
+{
+	struct start *s = arg;
+
+	s->rc = rte_eal_init(s->argc, s->argv);
+	s->err = rte_errno;
+	return NULL;
+}
+
+static int
+on_own_thread(struct start *s)
+{
+	sigset_t all, before;
+	pthread_t thread;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&thread, NULL, init_main, s);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (err)
+		return -err;
+	pthread_join(thread, NULL);
+	if (s->rc >= 0)
+		return 0;
+	return s->err > 0 ? -s->err : -EIO;
+}
+
+int
+eal_start(const char *port_arg, uint32_t mem_mb, char *why, size_t why_len)
+{
+	struct start s = { .argc = 0 };
+	int rc;
+
+	if (started && !port_arg[0])
+		return 0;
+	if (started) {
+		snprintf(why, why_len, "DPDK runs in this process already and takes no further \"%s\"",
+			 port_arg);
+		return -EBUSY;
+	}
+	take_logs();
+	make_args(&s, port_arg, mem_mb);
+	rc = on_own_thread(&s);
+	if (rc == -EALREADY)
+		snprintf(why, why_len, "this program started DPDK itself: link libpollux-stack and set "
+			 "eal_running, or run it with its own port");
+	else if (rc < 0)
+		snprintf(why, why_len, "DPDK does not start: %s (POLLUX_LOG=debug says more)",
+			 strerror(-rc));
+	started = rc == 0;
+	return rc;
+}

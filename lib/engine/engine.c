@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * From a configuration to a port with a core that is driven, and back. Control thread.
+ */
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/core.h"
+#include "engine/eal.h"
+
+#define TRACE_RECORDS 1024u
+#define EXIT_TRIES 2000u	/* of 50 us: a thread that drives leaves within a round */
+
+/* What the driver wants of EAL, and EAL. */
+static int
+start_eal(const struct eng_conf *conf, char *why, size_t why_len)
+{
+	const struct port_driver *drv = port_driver_find(conf->port.driver);
+	char arg[512] = "";
+	int rc;
+
+	if (!drv) {
+		snprintf(why, why_len, "port \"%s\": not in this version", conf->port.spec);
+		return -EOPNOTSUPP;
+	}
+	if (drv->eal_args) {
+		rc = drv->eal_args(&conf->port, arg, sizeof(arg), why, why_len);
+		if (rc < 0)
+			return rc;
+	}
+	return conf->eal_running ? 0 : eal_start(arg, conf->mem_mb, why, why_len);
+}
+
+static int
+start_net(struct core *c, const struct eng_conf *conf, char *why, size_t why_len)
+{
+	const struct net_out out = { .send = core_net_send, .arg = c, .say = core_say };
+	struct net_conf net = conf->net;
+	const char *text = "out of memory";
+
+	memcpy(net.mac, c->port->mac, 6);
+	net.ip_mtu = c->port->ip_mtu;
+	c->net = net_new(&net, &out, &text);
+	if (c->net)
+		return 0;
+	snprintf(why, why_len, "%s", text);
+	return -EINVAL;
+}
+
+static void
+free_core(struct core *c)
+{
+	if (c->out.slot)
+		core_tx_fini(c);
+	demux_free(c->demux);
+	if (c->net)
+		net_free(c->net);
+	trace_fini(&c->trace);
+	free(c);
+}
+
+static struct core *
+new_core(struct engine *e)
+{
+	struct core *c = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_CACHE_LINE_ROUNDUP(sizeof(*c)));
+
+	if (!c)
+		return NULL;
+	memset(c, 0, sizeof(*c));
+	c->engine = e;
+	c->port = &e->port;
+	c->lcore = LCORE_ID_ANY;
+	list_init(&c->clients);
+	list_init(&c->qp_events);
+	list_init(&c->cq_errors);
+	return c;
+}
+
+static int
+fill_core(struct core *c, const struct eng_conf *conf, const struct mr_table *mrs, char *why,
+	  size_t why_len)
+{
+	c->own_thread = !conf->inline_mode;
+	c->cpu = conf->cpu;
+	c->x.now = c->clock.ns;
+	c->refine_ns = CORE_REFINE_NS;
+	c->refine_at = c->clock.ns + CORE_REFINE_NS;
+	twheel_init(&c->wheel, c->clock.ns);
+	c->demux = demux_new();
+	if (!c->demux || trace_init(&c->trace, TRACE_RECORDS) < 0 || core_tx_init(c) < 0) {
+		snprintf(why, why_len, "out of memory");
+		return -ENOMEM;
+	}
+	xport_init(&c->x, &c->out, mrs, &c->cnt, &c->trace);
+	c->x.now = c->clock.ns;
+	if (start_net(c, conf, why, why_len) < 0)
+		return -EINVAL;
+	core_net_touch(c);
+	return 0;
+}
+
+static int
+start_core(struct engine *e, const struct eng_conf *conf, const struct mr_table *mrs,
+	   const struct clock *clock, char *why, size_t why_len)
+{
+	struct core *c = new_core(e);
+	int rc;
+
+	if (!c) {
+		snprintf(why, why_len, "out of memory");
+		return -ENOMEM;
+	}
+	c->clock = *clock;
+	rc = fill_core(c, conf, mrs, why, why_len);
+	if (rc == 0) {
+		rc = idle_start(c);
+		if (rc < 0)
+			snprintf(why, why_len, "cannot start the core's thread%s: %s",
+				 conf->inline_mode ? "" : " (--cores: may this process run there?)",
+				 strerror(-rc));
+	}
+	if (rc < 0)
+		free_core(c);
+	else
+		e->core = c;
+	return rc;
+}
+
+int
+eng_start(const struct eng_conf *conf, const struct mr_table *mrs, struct engine **out, char *why,
+	  size_t why_len)
+{
+	struct engine *e = calloc(1, sizeof(*e));
+	struct clock clock;
+	int rc;
+
+	if (!e) {
+		snprintf(why, why_len, "out of memory");
+		return -ENOMEM;
+	}
+	e->inline_mode = conf->inline_mode;
+	e->pid = getpid();
+	clock_begin(&clock);
+	rc = start_eal(conf, why, why_len);
+	if (rc < 0)
+		goto free_engine;
+	rc = port_open(&e->port, &conf->port, why, why_len);
+	if (rc < 0)
+		goto free_engine;
+	clock_ready(&clock);
+	rc = start_core(e, conf, mrs, &clock, why, why_len);
+	if (rc < 0)
+		goto close_port;
+	*out = e;
+	return 0;
+close_port:
+	port_close(&e->port);
+free_engine:
+	free(e);
+	return rc;
+}
+
+void
+eng_stop(struct engine *e)
+{
+	idle_stop(e->core);
+	free_core(e->core);
+	port_close(&e->port);
+	free(e);
+}
+
+void
+eng_exit(struct engine *e)
+{
+	struct core *c = e->core;
+
+	if (e->pid != getpid())
+		return;
+	idle_stop(c);
+	for (unsigned int i = 0; i < EXIT_TRIES; i++) {
+		if (core_try(c, false)) {	/* for ever */
+			port_close(&e->port);
+			return;
+		}
+		usleep(50);
+	}
+}
+
+void
+eng_forked(struct engine *e)
+{
+	/* the child's copy: nobody gets the lock any more */
+	__atomic_store_n(&e->core->lock, CORE_HELD, __ATOMIC_RELAXED);
+}
+
+uint32_t
+eng_num_cores(const struct engine *e)
+{
+	(void)e;
+	return 1;
+}
+
+struct core *
+eng_core(struct engine *e, uint32_t index)
+{
+	return index == 0 ? e->core : NULL;
+}
+
+const struct port *
+eng_port(const struct engine *e)
+{
+	return &e->port;
+}
+
+bool
+eng_inline(const struct engine *e)
+{
+	return e->inline_mode;
+}
+
+bool
+eng_link_up(struct engine *e)
+{
+	return e->port.drv->link_up(&e->port);
+}

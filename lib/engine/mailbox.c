@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How does the control side reach what belongs to a core? Senders are control threads; the receiver
+ * is whoever drives the core.
+ */
+#include "engine/mailbox.h"
+
+#include <stddef.h>
+#include <time.h>
+
+#include "engine/core.h"
+
+void
+mailbox_put(struct mailbox *b, struct mail *m)
+{
+	m->done = 0;
+	m->next = __atomic_load_n(&b->newest, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&b->newest, &m->next, m, true, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED))
+		;
+}
+
+/* The list as it is taken has the newest first. */
+static struct mail *
+oldest_first(struct mail *m)
+{
+	struct mail *first = NULL;
+
+	while (m) {
+		struct mail *next = m->next;
+
+		m->next = first;
+		first = m;
+		m = next;
+	}
+	return first;
+}
+
+unsigned int
+mailbox_run(struct mailbox *b, struct core *c)
+{
+	struct mail *m;
+	unsigned int n = 0;
+
+	if (__builtin_expect(!__atomic_load_n(&b->newest, __ATOMIC_RELAXED), 1))
+		return 0;
+	m = oldest_first(__atomic_exchange_n(&b->newest, NULL, __ATOMIC_ACQUIRE));
+	for (; m; n++) {
+		struct mail *next = m->next;	/* once done, the sender may be gone */
+
+		m->rc = m->fn(c, m->arg);
+		__atomic_store_n(&m->done, 1, __ATOMIC_RELEASE);
+		m = next;
+	}
+	return n;
+}
+
+/* While another thread drives: it answers within a round, unless it was preempted. */
+static void
+wait_a_little(unsigned int *turns)
+{
+	const struct timespec ts = { .tv_nsec = 20000 };
+
+	if (++*turns < 200)
+		rte_pause();
+	else
+		nanosleep(&ts, NULL);
+}
+
+int
+eng_call(struct core *c, int (*fn)(struct core *c, void *arg), void *arg)
+{
+	struct mail m = { .fn = fn, .arg = arg };
+	unsigned int turns = 0;
+
+	mailbox_put(&c->mail, &m);
+	while (!mail_done(&m)) {
+		if (core_try(c, false)) {
+			do
+				core_round(c, CORE_ROUND_POST);
+			while (core_leave(c));
+		} else {
+			wait_a_little(&turns);
+		}
+	}
+	return m.rc;
+}

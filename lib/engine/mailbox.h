@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Messages to a core: functions that the thread that drives it calls. Many senders, each with its
+ * message on its own stack until it is done.
+ */
+#ifndef ENGINE_MAILBOX_H
+#define ENGINE_MAILBOX_H
+
+#include <stdint.h>
+
+struct core;
+
+struct mail {
+	struct mail *next;
+	int (*fn)(struct core *c, void *arg);
+	void *arg;
+	int rc;			/* of fn; valid when done */
+	uint32_t done;		/* set last, with release */
+};
+
+struct mailbox {
+	struct mail *newest;	/* the others behind it */
+};
+
+/* Any thread. */
+void mailbox_put(struct mailbox *b, struct mail *m);
+
+/* Any thread. */
+static inline int
+mail_done(const struct mail *m)
+{
+	return (int)__atomic_load_n(&m->done, __ATOMIC_ACQUIRE);
+}
+
+/* The thread that drives the core: runs what is there, the oldest first; how many. */
+unsigned int mailbox_run(struct mailbox *b, struct core *c);
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who must be told? Completion events go to the socket of the CQ's channel, the others to the
+ * client's. Called by the loop, with the lock. A socket that is full is tried again in a later round;
+ * no event is lost, and an event costs nothing while none is due.
+ */
+#include "engine/core.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+
+#include <pollux/abi/event.h>
+
+enum ev {			/* values of enum ibv_event_type that are handled by number */
+	EV_CQ_ERR = 0,
+	EV_COUNT = 32,
+};
+
+/* False: the socket is full. A socket that nobody reads any more takes everything. */
+static bool
+put(int fd, const void *rec, size_t len)
+{
+	if (fd < 0 || send(fd, rec, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len)
+		return true;
+	return errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR && errno != ENOBUFS;
+}
+
+void
+core_take_events(struct core *c)
+{
+	for (uint32_t i = 0; i < c->x.num_events; i++) {
+		const struct qp_event *ev = &c->x.events[i];
+
+		if (ev->qp) {
+			struct eng_qp *q = qp_owner(ev->qp);
+
+			q->events |= 1u << ev->type;
+			if (!list_linked(&q->event_node))
+				list_push(&c->qp_events, &q->event_node);
+		} else if (ev->cq) {
+			struct eng_cq *cq = (struct eng_cq *)ev->cq;
+
+			if (!cq->error_due)
+				list_push(&c->cq_errors, &cq->error_node);
+			cq->error_due = true;
+		}
+	}
+	c->x.num_events = 0;
+}
+
+static bool
+tell_completion(struct cq *cq)
+{
+	const struct plx_cq_event ev = { .cq = cq->handle, .cq_gen = cq->gen };
+
+	return put(cq->event_fd, &ev, sizeof(ev));
+}
+
+/* One round tries each CQ that owes an event once. */
+static unsigned int
+completions(struct core *c)
+{
+	struct list again;
+	struct list_node *n;
+	unsigned int told = 0;
+
+	list_init(&again);
+	while ((n = list_pop(&c->x.cq_events))) {
+		struct cq *cq = container_of(n, struct cq, event_node);
+
+		if (tell_completion(cq)) {
+			cq->event_due = false;
+			told++;
+		} else {
+			list_push(&again, n);
+		}
+	}
+	while ((n = list_pop(&again)))
+		list_push(&c->x.cq_events, n);
+	return told;
+}
+
+static unsigned int
+cq_errors(struct core *c)
+{
+	struct list_node *n = list_first(&c->cq_errors);
+	struct eng_cq *cq;
+	struct plx_async_event ev = { .type = EV_CQ_ERR, .subject = PLX_EVENT_CQ };
+
+	if (!n)
+		return 0;
+	cq = container_of(n, struct eng_cq, error_node);
+	ev.handle = cq->cq.handle;
+	ev.gen = cq->cq.gen;
+	if (!put(cq->cq.async_fd, &ev, sizeof(ev)))
+		return 0;
+	list_del(n);
+	cq->error_due = false;
+	return 1;
+}
+
+/* All that one QP owes. False: the socket is full. */
+static bool
+tell_qp(struct eng_qp *q)
+{
+	const struct qp_conf *conf = qp_conf(q->qp);
+
+	while (q->events) {
+		uint32_t type = (uint32_t)__builtin_ctz(q->events);
+		const struct plx_async_event ev = { .type = type, .subject = PLX_EVENT_QP,
+						    .handle = conf->handle, .gen = conf->gen };
+
+		if (!put(q->client->async_fd, &ev, sizeof(ev)))
+			return false;
+		q->events &= q->events - 1;
+	}
+	return true;
+}
+
+static unsigned int
+qp_events(struct core *c)
+{
+	struct list_node *n = list_pop(&c->qp_events);
+	struct eng_qp *q;
+
+	if (!n)
+		return 0;
+	q = container_of(n, struct eng_qp, event_node);
+	if (tell_qp(q))
+		return 1;
+	list_push(&c->qp_events, n);	/* others may have another socket */
+	return 0;
+}
+
+unsigned int
+core_notify(struct core *c)
+{
+	unsigned int n = 0;
+
+	if (__builtin_expect(c->x.num_events != 0, 0))
+		core_take_events(c);
+	if (!list_empty(&c->x.cq_events))
+		n += completions(c);
+	n += cq_errors(c);
+	n += qp_events(c);
+	return n;
+}
