@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which object has this number or address? One thread for each table; control side and core alike. */
+/* Which object has this number or address? One thread for each table, control side or core. */
 #include "base/htable.h"
 
 #include <assert.h>
@@ -113,8 +113,8 @@ htable_put(struct htable *t, uint64_t key, void *value)
 }
 
 /*
- * The chain behind a removed slot moves up, so that no tombstones gather: an entry may fill the hole
- * when its home is not between the hole and its place.
+ * The chain behind a removed slot moves up, so that no tombstones gather: an entry may fill the
+ * hole when its home is not between the hole and its place.
  */
 static void
 close_hole(struct htable *t, size_t hole)

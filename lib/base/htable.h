@@ -38,8 +38,8 @@ int htable_put(struct htable *t, uint64_t key, void *value);
 void *htable_del(struct htable *t, uint64_t key);
 
 /*
- * Walk: start with *at == 0; each call gives the next entry's value, NULL at the end. The table must
- * not change during a walk.
+ * Walk: start with *at == 0; each call gives the next entry's value, NULL at the end. The table
+ * must not change during a walk.
  */
 void *htable_next(const struct htable *t, size_t *at, uint64_t *key);
 

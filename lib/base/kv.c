@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What did the person mean who wrote this value? Called at start by the control side; any thread. */
+/* What did the person mean who wrote this value? Called by the control side, on any thread. */
 #include "base/kv.h"
 
 #include <arpa/inet.h>

@@ -22,8 +22,8 @@ struct kv_pair {
 };
 
 /*
- * The next of `key=value,key,key=value`: 1 and *pair, 0 at the end, -EINVAL for an empty key or what
- * is too long. *at starts as the string and moves on. A value may contain '=', not ','.
+ * The next of `key=value,key,key=value`: 1 and *pair, 0 at the end, -EINVAL for an empty key or
+ * what is too long. *at starts as the string and moves on. A value may contain '=', not ','.
  */
 int kv_next(const char **at, struct kv_pair *pair, struct kv_err *err);
 

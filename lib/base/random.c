@@ -96,8 +96,8 @@ perm_init(struct perm *p, unsigned int bits)
 }
 
 /*
- * The halves need not be of one size: even rounds change the low one by the high one, odd rounds the
- * high one by the low one. Each step undoes itself, so the inverse is the steps backwards.
+ * The halves need not be of one size: even rounds change the low one by the high one, odd rounds
+ * the high one by the low one. Each step undoes itself, so the inverse is the steps backwards.
  */
 static void
 step(const struct perm *p, unsigned int round, uint32_t *low, uint32_t *high)

@@ -4,8 +4,8 @@
  * writes a path or a neighbour, cores read it per packet. A reader that meets a writer reads again;
  * a writer never waits.
  *
- * Each word is copied by an atomic operation, so that the race is none for the memory model (and for
- * TSan). No fences: the writer's words are stored with release, so they cannot be seen before the
+ * Each word is copied by an atomic operation, so that the race is none for the memory model (and
+ * for TSan). No fences: the writer's words are stored with release, so they cannot be seen before the
  * odd number in front of them; the reader's are loaded with acquire, so the second look at the
  * number cannot come before them. On x86 all of it is plain moves.
  */
@@ -59,13 +59,15 @@ seqcell_read(const uint32_t *seq, const uint64_t *words, void *value, size_t siz
 /* cell: SEQCELL(type) *; value: type *. */
 #define seqcell_set(cell, value) \
 	do { \
-		_Static_assert(sizeof((cell)->words) == (sizeof(*(value)) + 7) / 8 * 8, "cell of another type"); \
+		_Static_assert(sizeof((cell)->words) == (sizeof(*(value)) + 7) / 8 * 8, \
+			       "cell of another type"); \
 		seqcell_write(&(cell)->seq, (cell)->words, (value), sizeof(*(value))); \
 	} while (0)
 
 #define seqcell_get(cell, value) \
 	do { \
-		_Static_assert(sizeof((cell)->words) == (sizeof(*(value)) + 7) / 8 * 8, "cell of another type"); \
+		_Static_assert(sizeof((cell)->words) == (sizeof(*(value)) + 7) / 8 * 8, \
+			       "cell of another type"); \
 		seqcell_read(&(cell)->seq, (cell)->words, (value), sizeof(*(value))); \
 	} while (0)
 

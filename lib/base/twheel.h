@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Timer wheel: arm and cancel in O(1), time in ns given by the caller, one thread (the owning core).
+ * Timer wheel: arm and cancel in O(1), time in ns given by the caller, one thread (the core).
  *
  * Nine wheels of 64 slots, each turning 64 times slower than the one below; together they span all
  * of uint64_t, so that no timeout overflows (the longest local ACK timeout is 2^43 ns, 2.4 hours).
@@ -52,9 +52,9 @@ twheel_armed(const struct twheel_node *n)
 
 /*
  * The node fires at the first twheel_advance() whose `now` is at least at_ns rounded up to a tick:
- * never early, late by less than TWHEEL_GRAIN_NS plus the time between two advances. An at_ns that
- * has passed fires at the next advance. An armed node is moved. The node must have been initialised
- * (or be zeroed memory).
+ * never early, late by less than TWHEEL_GRAIN_NS plus the time between two advances. An at_ns whose
+ * tick has passed fires at the next advance. An armed node is moved. The node must have been
+ * initialised (or be zeroed memory).
  */
 void twheel_arm(struct twheel *w, struct twheel_node *n, uint64_t at_ns);
 
