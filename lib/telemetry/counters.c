@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is a counter called, and what does it count? Called by whoever shows counters, on any thread.
+ * What is a counter called, and what does it count? Called by whoever shows counters, any thread.
  */
 #include "telemetry/counters.h"
 
@@ -10,7 +10,7 @@
 
 #define NAME_MAX_LEN 24
 
-/* The lists hold names as the enums need them; people read lower case. Written once, by names_init. */
+/* The lists hold names as enums need them; people read lower case. Written once, by names_init. */
 static char cnt_names[CNT_COUNT][NAME_MAX_LEN] = {
 #define CNT_NAME(name, text) #name,
 	CNT_LIST(CNT_NAME)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What happened last on a core? Written inline by the owning core (trace.h), read here by any thread.
+ * What happened last on a core? Written inline by the core itself (trace.h), read by any thread.
  */
 #include "telemetry/trace.h"
 

@@ -64,7 +64,8 @@ void trace_fini(struct trace *t);
  * `written` that says its slot is being overwritten; on x86 that costs nothing.
  */
 static inline void
-trace_add(struct trace *t, uint64_t ns, enum trace_kind kind, uint32_t qpn, uint32_t psn, uint64_t arg)
+trace_add(struct trace *t, uint64_t ns, enum trace_kind kind, uint32_t qpn, uint32_t psn,
+	  uint64_t arg)
 {
 	struct trace_rec rec = { .ns = ns, .kind = kind, .qpn = qpn, .psn = psn, .arg = arg };
 	uint64_t words[TRACE_WORDS], *slot = t->ring[t->written & t->mask];
@@ -76,8 +77,8 @@ trace_add(struct trace *t, uint64_t ns, enum trace_kind kind, uint32_t qpn, uint
 }
 
 /*
- * Any thread. The records still in the ring, oldest first, up to `max` of the newest; those that the
- * owner overwrites meanwhile are left out. Returns how many were stored.
+ * Any thread. The records still in the ring, oldest first, up to `max` of the newest; those that
+ * the owner overwrites meanwhile are left out. Returns how many were stored.
  */
 uint32_t trace_read(const struct trace *t, struct trace_rec *out, uint32_t max);
 
