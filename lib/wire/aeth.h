@@ -46,7 +46,7 @@ aeth_rnr(uint8_t timer_code)
 	return (uint8_t)(0x20u | (timer_code & AETH_VALUE_MASK));
 }
 
-/* How long a requester waits at least after an RNR NAK with this code, in ns. Code 0 is the longest. */
+/* How long a requester waits at least after an RNR NAK with this code, in ns. 0 is the longest. */
 extern const uint64_t rnr_timer_ns[32];
 
 /* Local ACK timeout: 4.096 us * 2^t in ns for t in 1..31; 0 for t = 0, which means never. */

@@ -50,14 +50,15 @@ struct wire_bth {
 	struct psn psn;
 };
 
-/* Copies the template to `frame`, writes the L3 and L4 lengths for `ib_len` bytes (BTH … pad, without ICRC)
- * and the IPv4 header checksum. Returns where the BTH goes. */
+/* Copies the template to `frame`, writes the L3 and L4 lengths for `ib_len` bytes (BTH … pad,
+ * without ICRC) and the IPv4 header checksum. Returns where the BTH goes. */
 uint8_t *wire_put_tmpl(uint8_t *frame, const struct wire_tmpl *t, uint32_t ib_len);
 
 /* Each writes one header at `at` and returns the byte after it. Host order in, but imm. */
 uint8_t *wire_put_bth(uint8_t *at, const struct wire_bth *bth);
 uint8_t *wire_put_reth(uint8_t *at, uint64_t va, uint32_t rkey, uint32_t len);
-uint8_t *wire_put_atomic(uint8_t *at, uint64_t va, uint32_t rkey, uint64_t swap_add, uint64_t compare);
+uint8_t *wire_put_atomic(uint8_t *at, uint64_t va, uint32_t rkey, uint64_t swap_add,
+			 uint64_t compare);
 uint8_t *wire_put_aeth(uint8_t *at, uint8_t syndrome, uint32_t msn);
 uint8_t *wire_put_atomic_ack(uint8_t *at, uint64_t orig);
 uint8_t *wire_put_imm(uint8_t *at, uint32_t imm);

@@ -48,7 +48,7 @@ wire_icrc_start(const uint8_t *l3, bool ip6)
 	uint8_t masked[LRH_LEN + IP6_HDR_LEN + UDP_HDR_LEN + WIRE_BTH_LEN];
 	uint8_t *ip = masked + LRH_LEN, *udp;
 
-	/* One contiguous copy and one call: a call on a dozen bytes costs as much as on a hundred. */
+	/* One copy and one call: a call on a dozen bytes costs as much as one on a hundred. */
 	memset(masked, 0xff, LRH_LEN);
 	if (ip6) {
 		memcpy(ip, l3, IP6_HDR_LEN + UDP_HDR_LEN + WIRE_BTH_LEN);

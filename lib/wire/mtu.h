@@ -28,7 +28,7 @@ mtu_enum(uint32_t bytes)
 	return 0;
 }
 
-/* The largest that a port of this IP MTU carries: 1500 -> 3 (1024), 4200 -> 5 (4096). 0: none does. */
+/* The largest that a port of this IP MTU carries: 1500 -> 3 (1024), 4200 -> 5 (4096). 0: none. */
 static inline unsigned int
 mtu_enum_for_port(uint32_t ip_mtu)
 {

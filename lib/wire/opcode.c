@@ -86,7 +86,7 @@ const struct wire_op_info wire_op_info[256] = {
 
 	/* A CNP is no message; its 16 reserved bytes count as a header, so that a shorter one is
 	 * dropped (A29). */
-	[WIRE_CNP << 5 | 1] = { .name = "CNP", .ext = 0, .ext_len = WIRE_CNP_BODY_LEN, .traits = 0 },
+	[WIRE_CNP << 5 | 1] = { .name = "CNP", .ext_len = WIRE_CNP_BODY_LEN },
 
 	SEND_ROWS(XRC_REQUEST_ROW)
 	SEND_ONLY_ROWS(XRC_REQUEST_ROW)

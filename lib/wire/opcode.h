@@ -72,8 +72,8 @@ enum wire_trait {
 	WIRE_ATOMIC = 1 << 7,
 	WIRE_ACK = 1 << 8,		/* ACKNOWLEDGE only */
 	WIRE_PAYLOAD = 1 << 9,		/* may carry payload */
-	WIRE_TAKES_WQE = 1 << 10,	/* responder consumes a receive WQE at this packet (SEND_FIRST and
-					 * ONLY, WRITE with immediate) */
+	WIRE_TAKES_WQE = 1 << 10,	/* responder consumes a receive WQE at this packet
+					 * (SEND_FIRST and ONLY, WRITE with immediate) */
 };
 
 struct wire_op_info {

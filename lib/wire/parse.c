@@ -4,14 +4,14 @@
  * tests and by the printer, on any thread; pure.
  *
  * Each step first tests that the bytes it reads are there, and only then subtracts. The IPv4 header
- * checksum is not verified: the ICRC covers every field we use but TOS and TTL, which routers change.
+ * checksum is not verified: the ICRC covers every field we use but TOS and TTL, which may change.
  */
 #include "wire/parse.h"
 
 #include "wire/build.h"
 #include "wire/hdr.h"
 
-/* Where the L3 header of a frame starts, and its EtherType. One 802.1Q tag is looked through (A1). */
+/* Where the L3 header starts, and the EtherType before it. One 802.1Q tag is looked through (A1). */
 struct l2 {
 	size_t l3;
 	uint16_t type;

@@ -39,7 +39,7 @@ struct wire_pkt {
 	uint8_t src_gid[16];		/* ::ffff:a.b.c.d for IPv4 */
 	uint8_t dst_gid[16];
 
-	/* The extension headers that info->ext names; the others are not set. Host order, but imm. */
+	/* Extension headers that info->ext names; the others are not set. Host order, but imm. */
 	struct {
 		uint64_t va;
 		uint32_t rkey;

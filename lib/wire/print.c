@@ -61,8 +61,8 @@ put_RETH(struct text *t, const struct wire_pkt *p)
 static void
 put_ATOMICETH(struct text *t, const struct wire_pkt *p)
 {
-	put(t, " atomiceth(va 0x%" PRIx64 " rkey 0x%x swap_add 0x%" PRIx64 " compare 0x%" PRIx64 ")",
-	    p->atomic.va, p->atomic.rkey, p->atomic.swap_add, p->atomic.compare);
+	put(t, " atomiceth(va 0x%" PRIx64 " rkey 0x%x", p->atomic.va, p->atomic.rkey);
+	put(t, " swap_add 0x%" PRIx64 " compare 0x%" PRIx64 ")", p->atomic.swap_add, p->atomic.compare);
 }
 
 static void

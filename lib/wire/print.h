@@ -11,8 +11,8 @@
 #define WIRE_TEXT_MAX 320
 
 /*
- * `10.0.0.1 > 10.0.0.2 RC_WRITE_FIRST qpn 0x000012 psn 5 ack pad 1 len 1023 reth(va 0x10 rkey 0x2 len
- * 4096)`; cut to `size` bytes with the final 0. Returns buf.
+ * `10.0.0.1 > 10.0.0.2 RC_WRITE_ONLY qpn 0x000012 psn 5 ack pad 1 len 1023 reth(va 0x10 rkey 0x2
+ * len 1023)`; cut to `size` bytes with the final 0. Returns buf.
  */
 char *wire_text(char *buf, size_t size, const struct wire_pkt *pkt);
 
