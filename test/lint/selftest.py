@@ -8,6 +8,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HEAD = '/* SPDX-License-Identifier: BSD-3-Clause */\n'
+LINTS = ('deps', 'style', 'features')
 TREE = {
     'lib/base/meson.build': '# SPDX-License-Identifier: BSD-3-Clause\ndeps = []\n',
     'lib/wire/meson.build': "# SPDX-License-Identifier: BSD-3-Clause\ndeps = ['base']\n",
@@ -24,6 +25,8 @@ TREE = {
     'drivers/net/loop/loop.c': HEAD + '#include "port/port_driver.h"\n#include "wire/hdr.h"\n',
     'app/perf/main.c': HEAD + '#include "perf.h"\n#include <pollux/verbs.h>\n',
     'app/perf/perf.h': HEAD,
+    'test/stack/pair.py': '# SPDX-License-Identifier: BSD-3-Clause\nib_send\n',
+    'doc/features.ini': '[A]\nUD = no\n',
 }
 
 
@@ -62,12 +65,18 @@ BREAKS = [
     ('style', 'lib/base/a.c', 'int a; \n', 'blanks at the end'),
     ('style', 'lib/base/a.c', None, 'SPDX'),
     ('style', 'test/a.sh', None, 'SPDX'),
+    ('features', 'doc/features.ini', '[A]\nRC = perhaps\n', 'say yes or no'),
+    ('features', 'doc/features.ini', '[A]\nRC = yes\n', 'name the test'),
+    ('features', 'doc/features.ini', '[A]\nRC = yes; stack/absent.py\n', 'does not exist'),
+    ('features', 'doc/features.ini', '[A]\nRC = yes; stack/pair.py:ib_read\n', 'has no ib_read'),
+    ('features', 'doc/features.ini', '[A]\nRC = no; stack/pair.py\n', 'proves nothing'),
 ]
 # These must pass: what a lint wrongly complains of is as bad.
 SOUND = [
     ('style', 'lib/base/a.c', function('f', 60)),
     ('style', 'lib/base/a.c', 'int a;\n' * 499),
     ('deps', 'lib/port/a.c', '#include <rte_ethdev.h>\n#include "base/log.h"\n'),
+    ('features', 'doc/features.ini', '[A]\nRC = yes; stack/pair.py:ib_send\nUD = no\n'),
 ]
 
 
@@ -99,7 +108,7 @@ def empty_tree(lint):
 
 def main():
     failed = 0
-    cases = [(lint, None, None, None) for lint in ('deps', 'style')]
+    cases = [(lint, None, None, None) for lint in LINTS]
     cases += BREAKS + [(lint, path, text, None) for lint, path, text in SOUND]
     for lint, path, text, want in cases:
         status, out = run(lint, path, text)
@@ -108,11 +117,11 @@ def main():
             failed += 1
             print('FAIL %s, %s: expected %s, got status %d:\n%s' %
                   (lint, path or 'the sound tree', want or 'no complaint', status, out))
-    for lint in ('deps', 'style'):
+    for lint in LINTS:
         if empty_tree(lint) == 0:
             failed += 1
             print('FAIL %s passes an empty tree' % lint)
-    print('%d passed, %d failed' % (len(cases) + 2 - failed, failed))
+    print('%d passed, %d failed' % (len(cases) + len(LINTS) - failed, failed))
     return 1 if failed else 0
 
 
