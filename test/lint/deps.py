@@ -116,7 +116,7 @@ class Lint:
             self.complain(path, n, 'this directory is no room; name it in ROOMS')
         elif header.startswith('pollux/') or quote == '<':
             self.foreign_header(path, n, header, ROOMS[room])
-        else:
+        elif not (room.startswith('compat/') and self.beside(path, header)):
             self.own_header(path, n, header, self.deps[room] | {room})
 
     def driver_file(self, path, n, quote, header):
