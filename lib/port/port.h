@@ -7,8 +7,9 @@
 
 #include "port/port_driver.h"
 
-/* Splits SPEC ("memif:/x,server") into driver and args and checks its grammar. The strings point
- * into `buf`. 0, or -EINVAL / -EOPNOTSUPP ("not in this version") with one line in `why`. */
+/* Splits SPEC ("memif:/x,server") into spec, driver and args, which point into `buf` (twice as long
+ * as SPEC), and checks its grammar; other members of *out stay as they are. 0, or -EINVAL /
+ * -EOPNOTSUPP ("not in this version") with one line in `why`. Pure. */
 int port_conf_parse(const char *spec, char *buf, size_t buf_len, struct port_conf *out, char *why,
 		    size_t why_len);
 

@@ -39,11 +39,13 @@ struct port {
 
 struct port_driver {
 	const char *name;
-	/* Control thread, after EAL start. Fills mac, ip_mtu, max_frame, numa, pool, name. 0, or -errno
-	 * and one line in `why` that says what to do. */
+	/* Control thread, after EAL start. Fills mac, ip_mtu, max_frame, numa, pool; the name is the
+	 * SPEC unless the driver knows better. 0, or -errno and one line in `why` that says what to
+	 * do. */
 	int (*open)(struct port *p, const struct port_conf *conf, char *why, size_t why_len);
 	void (*close)(struct port *p);
-	/* Owning core. As rte_eth_rx_burst / rte_eth_tx_burst: mbufs not taken stay the caller's. */
+	/* Owning core. As rte_eth_rx_burst / rte_eth_tx_burst: mbufs not taken stay the caller's.
+	 * Without a link tx may take none or lose what it takes. */
 	uint16_t (*rx)(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n);
 	uint16_t (*tx)(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n);
 	/* Any thread. */
@@ -52,18 +54,21 @@ struct port_driver {
 	 * wait_clear() after waking. Control thread. */
 	int (*wait_fd)(struct port *p);
 	void (*wait_clear)(struct port *p);
-	/* EAL arguments the driver needs before EAL starts (for example "--vdev=…"), written to `out`
-	 * as one string, "" when none. 0 or -errno with `why`. May check that what it names can be
-	 * opened. NULL: none. Control thread, before EAL start. */
+	/* The EAL argument the driver needs before EAL starts ("--vdev=…"), one word, "" when none. 0 or
+	 * -errno with `why`. Also checks that what it names can be opened. NULL: none. When EAL runs
+	 * already, open() adds the device itself. Control thread, before EAL start. */
 	int (*eal_args)(const struct port_conf *conf, char *out, size_t out_len, char *why,
 			size_t why_len);
 };
+
+/* Every driver that was built, then NULL. The build writes it (drivers/meson.build). */
+extern const struct port_driver *const port_drivers[];
 
 /* The driver of that name, or NULL. */
 const struct port_driver *port_driver_find(const char *name);
 
 /* A pool of `n` buffers with `room` data bytes each behind the usual headroom, on NUMA node `numa`
- * (-1: any). NULL without memory. */
+ * (-1: any). NULL without memory, or when the name is taken. */
 struct rte_mempool *port_pool_new(const char *name, uint32_t n, uint32_t room, int numa);
 
 #endif

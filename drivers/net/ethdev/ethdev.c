@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How do frames reach a device that DPDK drives? One queue pair, whole frames in one segment, no
+ * offloads. memif.c, af_packet.c and vdev.c say which device. Burst functions run on the owning
+ * core, the rest on the control thread.
+ */
+#include "ethdev.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <rte_dev.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+
+uint16_t
+ethdev_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
+{
+	const struct ethdev *e = p->priv;
+
+	return rte_eth_rx_burst(e->port_id, queue, bufs, n);
+}
+
+uint16_t
+ethdev_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
+{
+	const struct ethdev *e = p->priv;
+
+	return rte_eth_tx_burst(e->port_id, queue, bufs, n);
+}
+
+bool
+ethdev_link_up(struct port *p)
+{
+	const struct ethdev *e = p->priv;
+	struct rte_eth_link link = { 0 };
+
+	return rte_eth_link_get_nowait(e->port_id, &link) == 0 &&
+	       link.link_status == RTE_ETH_LINK_UP;
+}
+
+int
+ethdev_wait_fd(struct port *p)
+{
+	return ((const struct ethdev *)p->priv)->bell_fd;
+}
+
+void
+ethdev_wait_clear(struct port *p)
+{
+	const struct ethdev *e = p->priv;
+
+	if (e->bell_fd >= 0)
+		bell_clear(e->bell_fd);
+}
+
+bool
+ethdev_mac_given(const uint8_t mac[6])
+{
+	static const uint8_t none[6];
+
+	return memcmp(mac, none, 6) != 0;
+}
+
+/* The name is what stands before the first comma. */
+static int
+find_port(const char *devargs, uint16_t *port_id)
+{
+	char name[RTE_ETH_NAME_MAX_LEN];
+	size_t len = strcspn(devargs, ",");
+
+	if (len >= sizeof(name))
+		return -ENAMETOOLONG;
+	memcpy(name, devargs, len);
+	name[len] = '\0';
+	return rte_eth_dev_get_port_by_name(name, port_id);
+}
+
+bool
+ethdev_exists(const char *devargs)
+{
+	uint16_t port_id;
+
+	return find_port(devargs, &port_id) == 0;
+}
+
+static int
+fail(char *why, size_t why_len, const struct port *p, const char *what, int err)
+{
+	snprintf(why, why_len, "port %s: %s: %s", p->name, what, strerror(-err));
+	return err;
+}
+
+/* The device made for EAL's start, or made now when EAL ran already. */
+static int
+get_port(const struct port *p, const char *devargs, uint16_t *port_id, char *why, size_t why_len)
+{
+	int ret;
+
+	if (find_port(devargs, port_id) == 0)
+		return 0;
+	ret = rte_dev_probe(devargs);
+	if (ret == 0)
+		ret = find_port(devargs, port_id);
+	return ret ? fail(why, why_len, p, "DPDK does not know such a device", ret) : 0;
+}
+
+/* memif and af_packet report 1518 bytes at most and carry what their buffers hold, so a larger MTU
+ * is not asked of them: the MTU is configuration, and what passes. */
+static void
+choose_mtu(struct port *p, const struct ethdev_conf *conf, uint16_t port_id)
+{
+	uint16_t mtu = 0;
+
+	p->ip_mtu = conf->ip_mtu;
+	if (!p->ip_mtu && rte_eth_dev_get_mtu(port_id, &mtu) == 0)
+		p->ip_mtu = mtu;
+	if (p->ip_mtu < PORT_MTU_MIN || p->ip_mtu > PORT_MTU_MAX)
+		p->ip_mtu = RTE_ETHER_MTU;
+	p->max_frame = p->ip_mtu + PORT_L2_LEN;
+}
+
+static int
+setup_queues(struct port *p, const struct ethdev_conf *conf, uint16_t port_id)
+{
+	struct rte_eth_conf eth = { 0 };
+	uint16_t rx = conf->rx_ring, tx = conf->tx_ring;
+	unsigned int node = p->numa < 0 ? (unsigned int)SOCKET_ID_ANY : (unsigned int)p->numa;
+	int ret;
+
+	ret = rte_eth_dev_configure(port_id, 1, 1, &eth);
+	if (ret == 0)
+		ret = rte_eth_dev_adjust_nb_rx_tx_desc(port_id, &rx, &tx);
+	if (ret == 0)
+		ret = rte_eth_rx_queue_setup(port_id, 0, rx, node, NULL, p->pool);
+	if (ret == 0)
+		ret = rte_eth_tx_queue_setup(port_id, 0, tx, node, NULL);
+	/* a device that can have a larger MTU must be told before it starts */
+	if (ret == 0 && p->ip_mtu > RTE_ETHER_MTU)
+		(void)rte_eth_dev_set_mtu(port_id, (uint16_t)p->ip_mtu);
+	if (ret == 0)
+		ret = rte_eth_dev_start(port_id);
+	return ret;
+}
+
+static int
+make_pool(struct port *p, const struct ethdev_conf *conf, char *why, size_t why_len)
+{
+	char name[RTE_MEMPOOL_NAMESIZE];
+	uint32_t room = conf->room ? conf->room : p->max_frame;
+	size_t len = strcspn(conf->devargs, ",");
+
+	snprintf(name, sizeof(name), "plx_%.*s", (int)len, conf->devargs);
+	p->pool = port_pool_new(name, conf->num_mbufs, room, p->numa);
+	if (p->pool)
+		return 0;
+	snprintf(why, why_len, "port %s: no memory for %u buffers of %u bytes: give DPDK more",
+		 p->name, conf->num_mbufs, room);
+	return -ENOMEM;
+}
+
+/* Frees the device itself, so that a port of that name can be opened again. */
+static void
+drop_port(uint16_t port_id)
+{
+	struct rte_eth_dev_info info;
+	struct rte_device *dev = rte_eth_dev_info_get(port_id, &info) == 0 ? info.device : NULL;
+
+	rte_eth_dev_close(port_id);
+	if (dev)
+		rte_dev_remove(dev);
+}
+
+int
+ethdev_open(struct port *p, const struct ethdev_conf *conf, char *why, size_t why_len)
+{
+	struct ethdev *e = calloc(1, sizeof(*e));
+	struct rte_ether_addr mac;
+	int ret;
+
+	if (!e)
+		return fail(why, why_len, p, "opening", -ENOMEM);
+	e->bell_fd = -1;
+	ret = get_port(p, conf->devargs, &e->port_id, why, why_len);
+	if (ret != 0)
+		goto free_priv;
+	p->numa = rte_eth_dev_socket_id(e->port_id);
+	choose_mtu(p, conf, e->port_id);
+	ret = make_pool(p, conf, why, why_len);
+	if (ret != 0)
+		goto drop;
+	ret = setup_queues(p, conf, e->port_id);
+	if (ret != 0) {
+		fail(why, why_len, p, "the device does not start", ret);
+		goto free_pool;
+	}
+	if (rte_eth_macaddr_get(e->port_id, &mac) == 0)
+		memcpy(p->mac, mac.addr_bytes, 6);
+	p->priv = e;
+	return 0;
+free_pool:
+	rte_mempool_free(p->pool);
+	p->pool = NULL;
+drop:
+	drop_port(e->port_id);
+free_priv:
+	free(e);
+	return ret;
+}
+
+void
+ethdev_close(struct port *p)
+{
+	struct ethdev *e = p->priv;
+
+	if (e->bell_fd >= 0)
+		close(e->bell_fd);
+	rte_eth_dev_stop(e->port_id);
+	drop_port(e->port_id);
+	rte_mempool_free(p->pool);
+	free(e);
+	p->priv = NULL;
+	p->pool = NULL;
+}

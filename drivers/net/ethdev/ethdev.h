@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the kinds of DPDK device share: opening one by name, bursts, closing. Burst functions run on
+ * the owning core, the rest on the control thread.
+ */
+#ifndef ETHDEV_ETHDEV_H
+#define ETHDEV_ETHDEV_H
+
+#include "port/port_driver.h"
+#include "port/spec.h"
+
+/* EAL argument in front of the devargs, which follow it in the same word. */
+#define ETHDEV_ARG "--vdev="
+
+struct ethdev_conf {
+	const char *devargs;		/* "net_memif0,role=server,…": the name, then what it takes */
+	uint32_t ip_mtu;		/* 0: the device's */
+	uint32_t room;			/* bytes of a buffer; 0: a frame's */
+	uint16_t rx_ring, tx_ring;
+	uint32_t num_mbufs;
+};
+
+struct ethdev {
+	uint16_t port_id;
+	int bell_fd;			/* readable when a frame for us arrived; -1: there is none */
+};
+
+/* Opens, configures and starts one queue pair; adds the device if EAL does not know it. Fills *p;
+ * p->priv is a struct ethdev. 0, or -errno and a line in `why`. */
+int ethdev_open(struct port *p, const struct ethdev_conf *conf, char *why, size_t why_len);
+void ethdev_close(struct port *p);
+uint16_t ethdev_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n);
+uint16_t ethdev_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n);
+bool ethdev_link_up(struct port *p);
+int ethdev_wait_fd(struct port *p);
+void ethdev_wait_clear(struct port *p);
+
+/* A MAC was configured: not all zero. */
+bool ethdev_mac_given(const uint8_t mac[6]);
+/* Is EAL running already, with a device of the name that devargs begin with? */
+bool ethdev_exists(const char *devargs);
+
+/*
+ * A packet socket on the interface that becomes readable when a frame to `mac` or to a group
+ * arrives, and keeps next to nothing of it; while it is open the interface takes frames to every
+ * MAC. The fd, or -errno with a line in `why`.
+ */
+int bell_open(int ifindex, const uint8_t mac[6], char *why, size_t why_len);
+void bell_clear(int fd);
+
+extern const struct port_driver drv_memif;
+extern const struct port_driver drv_af_packet;
+extern const struct port_driver drv_vdev;
+
+#endif

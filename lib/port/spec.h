@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the words of a port SPEC mean, for the drivers that take them. Pure but port_iface_*, which
+ * ask the kernel; control thread.
+ */
+#ifndef PORT_SPEC_H
+#define PORT_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What an IP MTU may be: IPv4's least, and a jumbo frame. */
+#define PORT_MTU_MIN 576u
+#define PORT_MTU_MAX 9216u
+#define PORT_MTU_DEFAULT 4200u	/* of wires without an MTU of their own: path MTU 4096 fits (A32) */
+#define PORT_L2_LEN 18u		/* Ethernet header with a VLAN tag */
+
+/* "memif:" SOCKET,server|client[,zc] */
+struct port_memif {
+	char socket[108];	/* a path, or the name without its @ */
+	bool abstract;
+	bool server;
+	bool zero_copy;
+};
+
+/* 0 or -EINVAL and a line in `why`. */
+int port_memif_parse(const char *args, struct port_memif *out, char *why, size_t why_len);
+
+/* An interface of the kernel, in the network namespace of the caller. */
+struct port_iface {
+	int index;
+	uint32_t mtu;
+	uint8_t mac[6];
+};
+
+/* 0, or -ENODEV (none of that name), -ENETDOWN, -EINVAL (not Ethernet), -errno, with a line in `why`
+ * that says what to do. */
+int port_iface_query(const char *name, struct port_iface *out, char *why, size_t why_len);
+
+/* 1 when the kernel holds this address on the interface, 0 when not, or -errno. IPv4 as
+ * ::ffff:a.b.c.d. */
+int port_iface_has_addr(const char *iface, const uint8_t gid[16]);
+
+#endif
