@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "port/spec.h"
+
 struct rte_mbuf;
 struct rte_mempool;
 

@@ -7,7 +7,6 @@
 #define ETHDEV_ETHDEV_H
 
 #include "port/port_driver.h"
-#include "port/spec.h"
 
 /* EAL argument in front of the devargs, which follow it in the same word. */
 #define ETHDEV_ARG "--vdev="

@@ -15,7 +15,6 @@
 
 #include "base/random.h"
 #include "port/port_driver.h"
-#include "port/spec.h"
 
 #define LOOP_RING 1024u
 #define LOOP_MBUFS (LOOP_RING + 1024u)	/* what the ring holds, and what the core holds */
