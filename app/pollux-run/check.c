@@ -22,13 +22,20 @@ check_absent(struct plan *p, const char *text, struct why *w)
 static int
 check_port(struct plan *p, const char *text, struct why *w)
 {
-	int rc = value_port(text, &p->port, w);
+	struct port_memif memif;
 
-	if (!rc && p->port.kind == VALUE_PORT_MEMIF)
-		rc = host_memif(&p->port, w);
-	if (!rc && p->port.kind == VALUE_PORT_AF_PACKET)
-		rc = host_af_packet(&p->port, w);
-	return rc;
+	if (port_conf_parse(text, p->port_words, sizeof(p->port_words), &p->port, w->text,
+			    sizeof(w->text)))
+		return -EINVAL;
+	if (!strcmp(p->port.driver, "af_packet")) {
+		p->iface = p->port.args;
+		return host_af_packet(p->iface, w);
+	}
+	if (strcmp(p->port.driver, "memif"))
+		return 0;
+	if (port_memif_parse(p->port.args, &memif, w->text, sizeof(w->text)))
+		return -EINVAL;
+	return host_memif(&memif, w);
 }
 
 static int
@@ -36,8 +43,8 @@ check_ip(struct plan *p, const char *text, struct why *w)
 {
 	int rc = value_addr_list(text, p->addr, &p->num_addrs, w);
 
-	if (!rc && p->port.kind == VALUE_PORT_AF_PACKET)
-		rc = host_addrs_free(p->addr, p->num_addrs, w);
+	for (size_t i = 0; !rc && p->iface && i < p->num_addrs; i++)
+		rc = host_addr_free(&p->addr[i], w);
 	return rc;
 }
 
@@ -72,8 +79,8 @@ check_mtu(struct plan *p, const char *text, struct why *w)
 	unsigned int mtu;
 	int rc = value_mtu(text, &mtu, w);
 
-	if (!rc && p->port.kind == VALUE_PORT_AF_PACKET)
-		rc = host_iface_mtu(p->port.name, mtu, w);
+	if (!rc && p->iface)
+		rc = host_iface_mtu(p->iface, mtu, w);
 	return rc;
 }
 

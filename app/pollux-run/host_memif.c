@@ -35,52 +35,56 @@ somebody_listens(const char *name)
 }
 
 static int
-check_directory(const struct value_port *port, struct why *w)
+check_directory(const struct port_memif *memif, struct why *w)
 {
-	char copy[sizeof(port->name)];
+	char copy[sizeof(memif->socket)];
 	const char *dir;
 	struct stat st;
 
-	strcpy(copy, port->name);
+	strcpy(copy, memif->socket);
 	dir = dirname(copy);
 	if (stat(dir, &st))
 		return why(w, "directory %s: %s; make it first", dir, strerror(errno));
 	if (!S_ISDIR(st.st_mode))
 		return why(w, "%s is no directory; choose another socket path", dir);
-	if (access(dir, port->server ? W_OK | X_OK : X_OK))
+	if (access(dir, memif->server ? W_OK | X_OK : X_OK))
 		return why(w, "directory %s: %s; choose one that you may %s", dir, strerror(errno),
-			   port->server ? "write to" : "enter");
+			   memif->server ? "write to" : "enter");
 	return 0;
 }
 
 static int
-check_existing(const struct value_port *port, struct why *w)
+check_existing(const struct port_memif *memif, struct why *w)
 {
 	struct stat st;
 
-	if (lstat(port->name, &st))
-		return errno == ENOENT ? 0 : why(w, "%s: %s", port->name, strerror(errno));
+	if (lstat(memif->socket, &st))
+		return errno == ENOENT ? 0 : why(w, "%s: %s", memif->socket, strerror(errno));
 	if (!S_ISSOCK(st.st_mode))
-		return why(w, "%s exists and is no socket; choose another path", port->name);
-	if (!port->server && access(port->name, W_OK))
-		return why(w, "%s: %s; run as the user that started the server", port->name,
+		return why(w, "%s exists and is no socket; choose another path", memif->socket);
+	if (!memif->server && access(memif->socket, W_OK))
+		return why(w, "%s: %s; run as the user that started the server", memif->socket,
 			   strerror(errno));
 	return 0;
 }
 
 int
-host_memif(const struct value_port *port, struct why *w)
+host_memif(const struct port_memif *memif, struct why *w)
 {
-	if (port->name[0] != '@') {
-		int rc = check_directory(port, w);
+	const char *at = memif->abstract ? "@" : "";
+	char name[sizeof(memif->socket) + 1];
+
+	if (!memif->abstract) {
+		int rc = check_directory(memif, w);
 
 		if (!rc)
-			rc = check_existing(port, w);
+			rc = check_existing(memif, w);
 		if (rc)
 			return rc;
 	}
-	if (port->server && somebody_listens(port->name))
+	snprintf(name, sizeof(name), "%s%s", at, memif->socket);
+	if (memif->server && somebody_listens(name))
 		return why(w, "a server has %s already: make this end the client, or choose "
-			   "another socket", port->name);
+			   "another socket", name);
 	return 0;
 }

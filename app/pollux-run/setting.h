@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 
+#include "port/port.h"
 #include "value.h"
 
 /*
@@ -43,7 +44,9 @@ struct plan {
 	int help, version;		/* --help, --version: print and be done */
 
 	/* filled by plan_check */
-	struct value_port port;
+	struct port_conf port;
+	char port_words[1024];	/* what `port` points into */
+	const char *iface;	/* of an af_packet port, else NULL */
 	struct kv_ip addr[VALUE_MAX_ADDRS];
 	size_t num_addrs;
 };

@@ -8,14 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "port/spec.h"
+
 int
 value_mtu(const char *text, unsigned int *out, struct why *w)
 {
 	struct kv_err err;
 	uint64_t v;
 
-	if (kv_u64(text, VALUE_MTU_MIN, VALUE_MTU_MAX, &v, &err))
-		return why(w, "give the IP MTU in bytes, %u to %u", VALUE_MTU_MIN, VALUE_MTU_MAX);
+	if (kv_u64(text, PORT_MTU_MIN, PORT_MTU_MAX, &v, &err))
+		return why(w, "give the IP MTU in bytes, %u to %u", PORT_MTU_MIN, PORT_MTU_MAX);
 	*out = (unsigned int)v;
 	return 0;
 }

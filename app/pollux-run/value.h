@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The grammar of the launcher's values, on top of base/kv.h. Pure: looks at nothing but the text it
- * is given. Every function returns 0, or -EINVAL with the reason in `w`.
+ * The grammar of the launcher's values, on top of base/kv.h; that of a port is port/spec.h's. Pure:
+ * looks at nothing but the text it is given. Every function returns 0, or -EINVAL with the reason in `w`.
  */
 #ifndef POLLUX_RUN_VALUE_H
 #define POLLUX_RUN_VALUE_H
@@ -12,31 +12,15 @@
 #include "base/kv.h"
 #include "why.h"
 
-/* 256 bytes of payload, the smallest path MTU, and the 80 that rule A32 keeps for headers */
-#define VALUE_MTU_MIN 336u
-#define VALUE_MTU_MAX 9000u
 /* A table of 256 GIDs, the first of which is the link-local one */
 #define VALUE_MAX_ADDRS 255u
 #define VALUE_MAX_CORES 64u
-
-struct value_port {
-	enum value_port_kind {
-		VALUE_PORT_LOOP,
-		VALUE_PORT_MEMIF,
-		VALUE_PORT_AF_PACKET,
-		VALUE_PORT_VDEV,
-	} kind;
-	char name[108];		/* memif: socket path or @name; af_packet: the interface */
-	int server;		/* memif */
-	int zero_copy;		/* memif */
-};
 
 struct value_cores {
 	uint32_t cpu[VALUE_MAX_CORES];
 	size_t n;		/* 0: inline */
 };
 
-int value_port(const char *text, struct value_port *out, struct why *w);
 /* ADDR/LEN; refuses what no port can have */
 int value_addr_len(const char *text, struct kv_ip *out, struct why *w);
 /* "ADDR/LEN,ADDR/LEN…", at most VALUE_MAX_ADDRS and none twice; *n of them in `out` */

@@ -38,9 +38,10 @@ ROOMS = {
 ONLY_IN = {'rte_telemetry.h': 'export.c', 'rte_memory.h': 'arena.c', 'rte_memzone.h': 'arena.c',
            'rte_malloc.h': 'arena.c'}
 DRIVER_ROOMS = {'base', 'wire', 'telemetry'}
-DRIVER_HEADERS = {'port/port_driver.h'}
+DRIVER_HEADERS = {'port/port_driver.h', 'port/spec.h'}
 # Programs see the public headers; beyond that only what stands here.
-APP_ROOMS = {'pollux-run': {'base'}}
+# the launcher reads values with the code that the stack reads them with
+APP_ROOMS = {'pollux-run': {'base', 'port'}}
 
 INCLUDE = re.compile(r'^\s*#\s*include(?:_next)?\s*(["<])([^">]+)[">]')
 DEPS = re.compile(r'^deps\s*\+?=\s*\[(.*?)\]', re.M | re.S)
