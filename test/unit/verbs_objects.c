@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Control verbs: lib/verbs device, query, pd, mr, channel, cq, qp, event, names. */
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "verbs_world.h"
+
+static void
+open_device__context(void)
+{
+	struct verbs_context *vctx;
+	struct world w;
+
+	world_open(&w, (struct world_conf){ 0 });
+	vctx = verbs_get_ctx(w.ctx);
+	CHECK(vctx != NULL);
+	CHECK_EQ(vctx->sz, sizeof(*vctx));
+	CHECK_EQ(strcmp(ibv_get_device_name(w.ctx->device), "pollux0"), 0);
+	CHECK_EQ(ibv_get_device_guid(w.ctx->device), 0x0102030405060708ull);
+	CHECK_EQ(w.ctx->num_comp_vectors, 1);
+	CHECK(*(void **)(w.ctx->device + 1) == NULL);
+	CHECK(w.ctx->ops.post_send && w.ctx->ops.post_recv && w.ctx->ops.poll_cq &&
+	      w.ctx->ops.req_notify_cq && w.ctx->ops.post_srq_recv && w.ctx->ops.bind_mw &&
+	      w.ctx->ops.dealloc_mw);
+	world_close(&w);
+	CHECK_EQ(mock.closes, 1);
+}
+
+static void
+open_device__other_layouts(void)
+{
+	struct ibv_device **list;
+
+	mock_start(false);
+	list = ibv_get_device_list(NULL);
+	CHECK(list != NULL);
+	errno = 0;
+	CHECK(__plx_open_device(list[0], PLX_ABI_VERSION + 1) == NULL);
+	CHECK_EQ(errno, EPROTO);
+	mock.open_err = -EIO;
+	CHECK(ibv_open_device(list[0]) == NULL);
+	CHECK_EQ(errno, EIO);
+	mock.open_err = 0;
+	mock.fail_type = CTL_QUERY_DEVICE;
+	mock.fail_err = -ENOMEM;
+	CHECK(ibv_open_device(list[0]) == NULL);
+	CHECK_EQ(errno, ENOMEM);
+	CHECK_EQ(mock.closes, 1);
+	ibv_free_device_list(list);
+	mock_stop();
+}
+
+static void
+backend_register__versions(void)
+{
+	struct ctl_backend other = mock_backend;
+
+	mock_start(false);
+	CHECK_EQ(__plx_backend_register(&other), -EBUSY);
+	mock_stop();
+	other.abi_version++;
+	CHECK_EQ(__plx_backend_register(&other), -EPROTO);
+}
+
+static void
+query__port_and_device(void)
+{
+	struct ibv_query_device_ex_input in = { .comp_mask = 1 };
+	struct ibv_device_attr_ex ex;
+	struct ibv_port_attr port;
+	struct world w;
+
+	world_open(&w, (struct world_conf){ 0 });
+	CHECK_EQ(ibv_query_port(w.ctx, 1, &port), 0);
+	CHECK_EQ(port.link_layer, IBV_LINK_LAYER_ETHERNET);
+	CHECK_EQ(port.max_msg_sz, 1u << 31);
+	CHECK_EQ(port.flags, IBV_QPF_GRH_REQUIRED);
+	CHECK_EQ(ibv_query_port(w.ctx, 2, &port), EINVAL);
+	CHECK_EQ(ibv_query_device_ex(w.ctx, NULL, &ex), 0);
+	CHECK_EQ(ex.orig_attr.max_sge, 32);
+	CHECK_EQ(ex.phys_port_cnt_ex, 1);
+	CHECK_EQ(strcmp(ex.orig_attr.fw_ver, "mock"), 0);
+	CHECK_EQ(ibv_query_device_ex(w.ctx, &in, &ex), EINVAL);
+	world_close(&w);
+}
+
+static void
+query__gids(void)
+{
+	struct ibv_gid_entry entry, table[4];
+	union ibv_gid gid;
+	struct world w;
+
+	world_open(&w, (struct world_conf){ 0 });
+	CHECK_EQ(ibv_query_gid(w.ctx, 1, 1, &gid), 0);
+	CHECK_EQ(gid.raw[15], 1);
+	memset(&gid, 0xff, sizeof(gid));
+	CHECK_EQ(ibv_query_gid(w.ctx, 1, 2, &gid), 0);
+	CHECK_EQ(gid.global.subnet_prefix | gid.global.interface_id, 0);
+	CHECK_EQ(ibv_query_gid(w.ctx, 1, 4, &gid), -1);
+	CHECK_EQ(errno, EINVAL);
+	CHECK_EQ(ibv_query_gid_ex(w.ctx, 1, 0, &entry, 0), 0);
+	CHECK_EQ(entry.gid_type, IBV_GID_TYPE_ROCE_V2);
+	CHECK_EQ(ibv_query_gid_ex(w.ctx, 1, 2, &entry, 0), ENODATA);
+	CHECK_EQ(ibv_query_gid_ex(w.ctx, 1, 0, &entry, 1), EOPNOTSUPP);
+	CHECK_EQ(ibv_query_gid_table(w.ctx, table, 4, 0), 2);
+	CHECK_EQ(table[1].gid_index, 1);
+	CHECK_EQ(ibv_query_gid_table(w.ctx, table, 2, 0), 2);
+	CHECK_EQ(ibv_query_gid_table(w.ctx, table, 1, 0), -EINVAL);
+	CHECK_EQ(ibv_query_gid_table(w.ctx, table, 0, 0), -EINVAL);
+	world_close(&w);
+}
+
+static void
+query__pkeys(void)
+{
+	struct world w;
+	__be16 pkey;
+
+	world_open(&w, (struct world_conf){ 0 });
+	CHECK_EQ(ibv_query_pkey(w.ctx, 1, 0, &pkey), 0);
+	CHECK_EQ(pkey, 0xffff);
+	CHECK_EQ(ibv_query_pkey(w.ctx, 1, 1, &pkey), -1);
+	CHECK_EQ(ibv_query_pkey(w.ctx, 2, 0, &pkey), -1);
+	CHECK_EQ(ibv_get_pkey_index(w.ctx, 1, pkey), 0);
+	CHECK_EQ(ibv_get_pkey_index(w.ctx, 1, htobe16(0x7fff)), -1);
+	world_close(&w);
+}
+
+/* errno of a registration, 0 when it succeeds */
+static int
+try_mr(struct world *w, void *addr, size_t length, int access)
+{
+	struct ibv_mr *mr = ibv_reg_mr(w->pd, addr, length, access);
+
+	return mr ? ibv_dereg_mr(mr) : errno;
+}
+
+/* FG2 */
+static void
+reg_mr__rules(void)
+{
+	char *page = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+	struct world w;
+
+	world_open(&w, (struct world_conf){ 0 });
+	CHECK_EQ(try_mr(&w, page, 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE), 0);
+	CHECK_EQ(try_mr(&w, page, 4096, IBV_ACCESS_REMOTE_READ), 0);
+	CHECK_EQ(try_mr(&w, page, 4096, IBV_ACCESS_REMOTE_WRITE), EINVAL);
+	CHECK_EQ(try_mr(&w, page, 4096, IBV_ACCESS_REMOTE_ATOMIC), EINVAL);
+	CHECK_EQ(try_mr(&w, page, 0, 0), EINVAL);
+	CHECK_EQ(try_mr(&w, page, SIZE_MAX, 0), EINVAL);
+	CHECK_EQ(try_mr(&w, page, 4096, 1 << 15), EINVAL);
+	CHECK_EQ(try_mr(&w, page, 4096, IBV_ACCESS_ON_DEMAND), EOPNOTSUPP);
+	CHECK_EQ(try_mr(&w, page, 4096, IBV_ACCESS_RELAXED_ORDERING), 0);
+	CHECK_EQ(mock.last_mr.access, 0);
+	CHECK_EQ(try_mr(&w, page, 4096, IBV_ACCESS_OPTIONAL_RANGE), 0);
+	/* a hole in the middle, reached by one byte on either side */
+	munmap(page + 4096, 4096);
+	CHECK_EQ(try_mr(&w, page + 4095, 1, 0), 0);
+	CHECK_EQ(try_mr(&w, page + 4095, 2, 0), EFAULT);
+	CHECK_EQ(try_mr(&w, page + 8191, 2, 0), EFAULT);
+	CHECK_EQ(try_mr(&w, page + 8192, 1, 0), 0);
+	CHECK(ibv_reg_mr_iova(w.pd, page, 4096, UINT64_MAX - 4094, 0) == NULL);
+	CHECK_EQ(errno, EINVAL);
+	mr = ibv_reg_mr_iova2(w.pd, page, 4096, 0x123000, 0);
+	CHECK(mr != NULL);
+	CHECK_EQ(mock.last_mr.iova, 0x123000);
+	CHECK(mr->addr == page && mr->length == 4096 && mr->lkey == 0xabcd00);
+	ibv_dereg_mr(mr);
+	munmap(page, 4096);
+	munmap(page + 8192, 4096);
+	world_close(&w);
+}
+
+static void
+create_cq__limits(void)
+{
+	struct world w;
+
+	world_open(&w, (struct world_conf){ 0 });
+	CHECK(ibv_create_cq(w.ctx, 0, NULL, NULL, 0) == NULL && errno == EINVAL);
+	CHECK(ibv_create_cq(w.ctx, 4194304, NULL, NULL, 0) == NULL && errno == EINVAL);
+	CHECK(ibv_create_cq(w.ctx, 1, NULL, NULL, 1) == NULL && errno == EINVAL);
+	CHECK(ibv_create_cq(w.ctx, 1, NULL, NULL, -1) == NULL && errno == EINVAL);
+	world_close(&w);
+}
+
+static int
+try_qp(struct world *w, struct ibv_qp_init_attr init)
+{
+	struct ibv_qp *qp;
+
+	init.send_cq = init.recv_cq = w->cq;
+	qp = ibv_create_qp(w->pd, &init);
+	return qp ? ibv_destroy_qp(qp) : errno;
+}
+
+static void
+create_qp__refusals(void)
+{
+	struct ibv_qp_init_attr ok = { .qp_type = IBV_QPT_RC, .cap = { 1, 1, 1, 1, 0 } }, bad;
+	struct ibv_qp_init_attr_ex ex = { .qp_type = IBV_QPT_RC, .cap = { 1, 1, 1, 1, 0 } };
+	struct ibv_qp *qp;
+	struct world w;
+
+	world_open(&w, (struct world_conf){ 0 });
+	CHECK_EQ(try_qp(&w, ok), 0);
+	bad = ok, bad.qp_type = IBV_QPT_UD;
+	CHECK_EQ(try_qp(&w, bad), EOPNOTSUPP);
+	bad = ok, bad.cap.max_send_wr = PLX_MAX_WR + 1;
+	CHECK_EQ(try_qp(&w, bad), EINVAL);
+	bad = ok, bad.cap.max_recv_sge = PLX_MAX_SGE + 1;
+	CHECK_EQ(try_qp(&w, bad), EINVAL);
+	bad = ok, bad.cap.max_inline_data = PLX_MAX_INLINE + 1;
+	CHECK_EQ(try_qp(&w, bad), EINVAL);
+	mock.fail_type = CTL_CREATE_QP;
+	mock.fail_err = -ENOMEM;
+	CHECK_EQ(try_qp(&w, ok), ENOMEM);
+	CHECK(ibv_create_qp(w.pd, &ok) == NULL && errno == EINVAL); /* no CQs */
+
+	ex.send_cq = ex.recv_cq = w.cq;
+	ex.pd = w.pd;
+	ex.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	qp = ibv_create_qp_ex(w.ctx, &ex);
+	CHECK(qp != NULL);
+	CHECK(ibv_qp_to_qp_ex(qp) == NULL);
+	ibv_destroy_qp(qp);
+	ex.send_ops_flags = IBV_QP_EX_WITH_SEND;
+	CHECK(ibv_create_qp_ex(w.ctx, &ex) == NULL && errno == EOPNOTSUPP);
+	ex.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD;
+	CHECK(ibv_create_qp_ex(w.ctx, &ex) == NULL && errno == EOPNOTSUPP);
+	world_close(&w);
+}
+
+static void
+modify_qp__passes_attributes_and_takes_the_state(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR, .path_mtu = IBV_MTU_1024,
+				    .timeout = 14, .dest_qp_num = 0x77, .rq_psn = 0x123456 }, got;
+	struct ibv_qp_init_attr init;
+	struct world w;
+
+	world_open(&w, (struct world_conf){ .inline_data = 32 });
+	attr.ah_attr.is_global = 1;
+	attr.ah_attr.port_num = 1;
+	attr.ah_attr.grh.dgid.raw[15] = 9;
+	attr.ah_attr.grh.sgid_index = 1;
+	attr.ah_attr.grh.hop_limit = 64;
+	CHECK_EQ(ibv_modify_qp(w.qp, &attr, IBV_QP_STATE | IBV_QP_AV), 0);
+	CHECK_EQ(w.qp->state, IBV_QPS_ERR);
+	CHECK_EQ(mock.last_modify.mask, IBV_QP_STATE | IBV_QP_AV);
+	CHECK_EQ(mock.last_modify.attr.ah.dgid[15], 9);
+	CHECK_EQ(mock.last_modify.attr.ah.hop_limit, 64);
+	CHECK_EQ(mock.last_modify.attr.dest_qp_num, 0x77);
+	CHECK_EQ(ibv_query_qp(w.qp, &got, IBV_QP_STATE, &init), 0);
+	CHECK_EQ(got.timeout, 14);
+	CHECK_EQ(got.rq_psn, 0x123456);
+	CHECK_EQ(got.ah_attr.grh.sgid_index, 1);
+	CHECK_EQ(got.cap.max_inline_data, 32);
+	CHECK_EQ(init.cap.max_send_wr, 16);
+	CHECK(init.send_cq == w.cq);
+	mock.fail_type = CTL_MODIFY_QP;
+	mock.fail_err = -EINVAL;
+	attr.qp_state = IBV_QPS_RESET;
+	CHECK_EQ(ibv_modify_qp(w.qp, &attr, IBV_QP_STATE), EINVAL);
+	CHECK_EQ(w.qp->state, IBV_QPS_ERR);
+	/* E3: it went to ERR by itself */
+	world_state(&w, IBV_QPS_RTS);
+	mock.qp[w.qp->handle].state = IBV_QPS_ERR;
+	CHECK_EQ(ibv_query_qp(w.qp, &got, IBV_QP_STATE, &init), 0);
+	CHECK_EQ(w.qp->state, IBV_QPS_ERR);
+	world_close(&w);
+}
+
+static void
+destroy__busy_leaves_the_object(void)
+{
+	struct world w;
+
+	world_open(&w, (struct world_conf){ .with_channel = true });
+	CHECK_EQ(ibv_destroy_cq(w.cq), EBUSY);
+	CHECK_EQ(ibv_destroy_comp_channel(w.channel), EBUSY);
+	world_close(&w);
+}
+
+static void
+unsupported__answers_eopnotsupp(void)
+{
+	struct ibv_srq_init_attr srq = { 0 };
+	struct ibv_recv_wr wr = { 0 }, *bad = NULL;
+	struct ibv_cq_init_attr_ex cq = { .cqe = 1 };
+	struct ibv_ece ece;
+	struct world w;
+
+	world_open(&w, (struct world_conf){ 0 });
+	CHECK(ibv_create_srq(w.pd, &srq) == NULL && errno == EOPNOTSUPP);
+	errno = 0;
+	CHECK(ibv_alloc_mw(w.pd, IBV_MW_TYPE_1) == NULL && errno == EOPNOTSUPP);
+	errno = 0;
+	CHECK(ibv_create_cq_ex(w.ctx, &cq) == NULL && errno == EOPNOTSUPP);
+	CHECK_EQ(ibv_resize_cq(w.cq, 10), EOPNOTSUPP);
+	CHECK_EQ(ibv_query_ece(w.qp, &ece), EOPNOTSUPP);
+	CHECK_EQ(ibv_rereg_mr(NULL, 0, w.pd, NULL, 0, 0), IBV_REREG_MR_ERR_INPUT);
+	CHECK_EQ(w.ctx->ops.post_srq_recv(NULL, &wr, &bad), EOPNOTSUPP);
+	CHECK(bad == &wr);
+	world_close(&w);
+}
+
+static void
+cq_event__arrives_and_polls(void)
+{
+	struct pollfd p;
+	struct ibv_cq *cq;
+	void *cq_context;
+	struct world w;
+
+	world_open(&w, (struct world_conf){ .with_channel = true });
+	p = (struct pollfd){ .fd = w.channel->fd, .events = POLLIN };
+	fcntl(w.channel->fd, F_SETFL, O_NONBLOCK);
+	CHECK_EQ(ibv_get_cq_event(w.channel, &cq, &cq_context), -1);
+	CHECK_EQ(errno, EAGAIN);
+	CHECK_EQ(mock_fire(w.cq->handle), PLX_CQ_ARM_NONE);
+	CHECK_EQ(ibv_req_notify_cq(w.cq, 0), 0);
+	CHECK_EQ(mock_fire(w.cq->handle), PLX_CQ_ARM_ANY);
+	CHECK_EQ(poll(&p, 1, 0), 1);
+	CHECK_EQ(ibv_get_cq_event(w.channel, &cq, &cq_context), 0);
+	CHECK(cq == w.cq);
+	CHECK(cq_context == &w);
+	CHECK_EQ(poll(&p, 1, 0), 0);
+	ibv_ack_cq_events(cq, 1);
+	world_close(&w);
+}
+
+static void
+on_alarm(int sig)
+{
+	(void)sig;
+}
+
+static void *
+fire_later(void *arg)
+{
+	struct world *w = arg;
+
+	usleep(60000);
+	mock_fire(w->cq->handle);
+	return NULL;
+}
+
+static void
+cq_event__wait_outlives_a_signal(void)
+{
+	struct sigaction sa = { .sa_handler = on_alarm };
+	struct ibv_cq *cq = NULL;
+	void *cq_context;
+	pthread_t thread;
+	sigset_t block;
+	struct world w;
+
+	world_open(&w, (struct world_conf){ .with_channel = true, .can_drive = true });
+	sigaction(SIGALRM, &sa, NULL);
+	sigemptyset(&block);
+	sigaddset(&block, SIGALRM);
+	ibv_req_notify_cq(w.cq, 0);
+	pthread_sigmask(SIG_BLOCK, &block, NULL);
+	pthread_create(&thread, NULL, fire_later, &w);
+	pthread_sigmask(SIG_UNBLOCK, &block, NULL);
+	ualarm(20000, 0);
+	CHECK_EQ(ibv_get_cq_event(w.channel, &cq, &cq_context), 0);
+	CHECK(cq == w.cq);
+	CHECK(mock.drives[CTL_DRIVE_POLL] > 0);
+	pthread_join(thread, NULL);
+	ibv_ack_cq_events(cq, 1);
+	world_close(&w);
+}
+
+static void *
+ack_later(void *arg)
+{
+	struct world *w = arg;
+
+	usleep(50000);
+	ibv_ack_cq_events(w->cq, 1);
+	return NULL;
+}
+
+/* D-5, FC55: three events, two acknowledged: the destruction waits for the third */
+static void
+destroy_cq__waits_for_acks(void)
+{
+	struct timespec t0, t1;
+	struct ibv_cq *cq;
+	void *cq_context;
+	pthread_t thread;
+	struct world w;
+
+	world_open(&w, (struct world_conf){ .with_channel = true });
+	for (int i = 0; i < 3; i++) {
+		ibv_req_notify_cq(w.cq, 0);
+		mock_fire(w.cq->handle);
+		CHECK_EQ(ibv_get_cq_event(w.channel, &cq, &cq_context), 0);
+	}
+	ibv_ack_cq_events(w.cq, 2);
+	CHECK_EQ(ibv_destroy_qp(w.qp), 0);
+	clock_gettime(CLOCK_MONOTONIC, &t0);
+	pthread_create(&thread, NULL, ack_later, &w);
+	CHECK_EQ(ibv_destroy_cq(w.cq), 0);
+	clock_gettime(CLOCK_MONOTONIC, &t1);
+	CHECK((t1.tv_sec - t0.tv_sec) * 1000 + (t1.tv_nsec - t0.tv_nsec) / 1000000 >= 45);
+	pthread_join(thread, NULL);
+	CHECK_EQ(ibv_destroy_comp_channel(w.channel), 0);
+	ibv_dealloc_pd(w.pd);
+	ibv_close_device(w.ctx);
+	mock_stop();
+}
+
+/* an event of a CQ that is gone neither comes out nor keeps the fd readable */
+static void
+destroy_cq__takes_its_events_along(void)
+{
+	struct ibv_cq *other, *cq;
+	struct pollfd p;
+	void *cq_context;
+	struct world w;
+
+	world_open(&w, (struct world_conf){ .with_channel = true });
+	p = (struct pollfd){ .fd = w.channel->fd, .events = POLLIN };
+	fcntl(w.channel->fd, F_SETFL, O_NONBLOCK);
+	other = ibv_create_cq(w.ctx, 1, NULL, w.channel, 0);
+	ibv_req_notify_cq(other, 0);
+	mock_fire(other->handle);
+	CHECK_EQ(ibv_destroy_cq(other), 0);
+	CHECK_EQ(poll(&p, 1, 0), 0);
+
+	/* behind one of a living CQ */
+	other = ibv_create_cq(w.ctx, 1, NULL, w.channel, 0);
+	ibv_req_notify_cq(w.cq, 0);
+	mock_fire(w.cq->handle);
+	ibv_req_notify_cq(other, 0);
+	mock_fire(other->handle);
+	CHECK_EQ(ibv_destroy_cq(other), 0);
+	CHECK_EQ(poll(&p, 1, 0), 1);
+	CHECK_EQ(ibv_get_cq_event(w.channel, &cq, &cq_context), 0);
+	CHECK(cq == w.cq);
+	CHECK_EQ(poll(&p, 1, 0), 0);
+	CHECK_EQ(ibv_get_cq_event(w.channel, &cq, &cq_context), -1);
+	ibv_ack_cq_events(w.cq, 1);
+	world_close(&w);
+}
+
+static void
+async_event__subjects(void)
+{
+	struct ibv_async_event e;
+	struct world w;
+
+	world_open(&w, (struct world_conf){ 0 });
+	fcntl(w.ctx->async_fd, F_SETFL, O_NONBLOCK);
+	mock_async(IBV_EVENT_QP_FATAL, PLX_EVENT_QP, w.qp->handle, mock.qp[w.qp->handle].gen + 1);
+	mock_async(IBV_EVENT_COMM_EST, PLX_EVENT_QP, w.qp->handle, mock.qp[w.qp->handle].gen);
+	mock_async(IBV_EVENT_CQ_ERR, PLX_EVENT_CQ, w.cq->handle, mock.cq[w.cq->handle].gen);
+	mock_async(IBV_EVENT_PORT_ERR, PLX_EVENT_PORT, 1, 0);
+	/* the first is of another generation */
+	CHECK_EQ(ibv_get_async_event(w.ctx, &e), 0);
+	CHECK_EQ(e.event_type, IBV_EVENT_COMM_EST);
+	CHECK(e.element.qp == w.qp);
+	ibv_ack_async_event(&e);
+	CHECK_EQ(w.qp->events_completed, 1);
+	CHECK_EQ(ibv_get_async_event(w.ctx, &e), 0);
+	CHECK(e.element.cq == w.cq);
+	ibv_ack_async_event(&e);
+	CHECK_EQ(w.cq->async_events_completed, 1);
+	CHECK_EQ(ibv_get_async_event(w.ctx, &e), 0);
+	CHECK_EQ(e.element.port_num, 1);
+	ibv_ack_async_event(&e);
+	CHECK_EQ(ibv_get_async_event(w.ctx, &e), -1);
+	CHECK_EQ(errno, EAGAIN);
+	world_close(&w);
+}
+
+static int
+child_checks(struct world *w)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_recv_wr rwr = { 0 }, *rbad;
+	struct ibv_wc wc;
+
+	if (ibv_post_send(w->qp, &wr, &bad) != EIO || ibv_post_recv(w->qp, &rwr, &rbad) != EIO)
+		return 1;
+	if (ibv_poll_cq(w->cq, 1, &wc) != -EIO || ibv_req_notify_cq(w->cq, 0) != EIO)
+		return 2;
+	if (ibv_alloc_pd(w->ctx) || errno != EIO || ibv_destroy_qp(w->qp) != EIO)
+		return 3;
+	if (ibv_open_device(w->ctx->device) || errno != EIO)
+		return 4;
+	return 0;
+}
+
+static void
+fork__child_is_refused(void)
+{
+	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	struct world w;
+	int status;
+	pid_t pid;
+
+	CHECK_EQ(ibv_fork_init(), 0);
+	CHECK_EQ(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
+	world_open(&w, (struct world_conf){ 0 });
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		_exit(child_checks(&w));
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK_EQ(status, 0);
+	CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), 0);
+	world_close(&w);
+}
+
+static void
+names__known_and_unknown(void)
+{
+	CHECK_EQ(strcmp(ibv_wc_status_str(IBV_WC_SUCCESS), "success"), 0);
+	CHECK_EQ(strcmp(ibv_wc_status_str((enum ibv_wc_status)99), "unknown"), 0);
+	CHECK_EQ(strcmp(ibv_node_type_str(IBV_NODE_UNKNOWN), "unknown"), 0);
+	CHECK(strcmp(ibv_event_type_str(IBV_EVENT_WQ_FATAL), "unknown") != 0);
+	CHECK_EQ(ibv_rate_to_mult(IBV_RATE_5_GBPS), 2);
+	CHECK_EQ(ibv_rate_to_mult(IBV_RATE_100_GBPS), -1);
+	CHECK_EQ(mult_to_ibv_rate(0), IBV_RATE_MAX);
+	CHECK_EQ(mult_to_ibv_rate(480), IBV_RATE_1200_GBPS);
+	CHECK_EQ(ibv_rate_to_mbps(IBV_RATE_100_GBPS), 103125);
+	CHECK_EQ(mbps_to_ibv_rate(103125), IBV_RATE_100_GBPS);
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE(open_device__context),
+	CHECK_CASE(open_device__other_layouts),
+	CHECK_CASE(backend_register__versions),
+	CHECK_CASE(query__port_and_device),
+	CHECK_CASE(query__gids),
+	CHECK_CASE(query__pkeys),
+	CHECK_CASE(reg_mr__rules),
+	CHECK_CASE(create_cq__limits),
+	CHECK_CASE(create_qp__refusals),
+	CHECK_CASE(modify_qp__passes_attributes_and_takes_the_state),
+	CHECK_CASE(destroy__busy_leaves_the_object),
+	CHECK_CASE(unsupported__answers_eopnotsupp),
+	CHECK_CASE(cq_event__arrives_and_polls),
+	CHECK_CASE(cq_event__wait_outlives_a_signal),
+	CHECK_CASE(destroy_cq__waits_for_acks),
+	CHECK_CASE(destroy_cq__takes_its_events_along),
+	CHECK_CASE(async_event__subjects),
+	CHECK_CASE(fork__child_is_refused),
+	CHECK_CASE(names__known_and_unknown),
+};
+CHECK_MAIN(cases)
