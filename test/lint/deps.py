@@ -15,7 +15,8 @@ import sys
 import tree
 
 # What a room may see besides the rooms in its deps.
-#   abi     include/pollux/abi          public  include/pollux and rdma-core's headers
+#   abi     include/pollux/abi
+#   public  include/pollux and rdma-core's headers, or the set that is named
 #   dpdk    any header of DPDK, or the set that is named
 ROOMS = {
     'base': {},
@@ -29,7 +30,8 @@ ROOMS = {
     'engine': {'abi': True, 'dpdk': True},
     'cm': {},
     'ctl': {'abi': True},
-    'serve': {'abi': True},
+    # embed.c is <pollux/stack.h>'s other side
+    'serve': {'abi': True, 'public': {'pollux/stack.h'}},
     'verbs': {'abi': True, 'public': True},
     'compat/ibverbs': {'abi': True, 'public': True},
     'compat/ucma': {'public': True},
@@ -69,6 +71,10 @@ def is_dpdk(header):
     return header.startswith('rte_')
 
 
+def may_see(header, allowed):
+    return allowed is True or header in (allowed or ())
+
+
 def may_see_dpdk(path, header, allowed):
     if allowed is True:
         return True
@@ -103,12 +109,12 @@ class Lint:
         """An include in angle brackets."""
         if is_dpdk(header) and not may_see_dpdk(path, header, see.get('dpdk')):
             self.complain(path, n, '<%s>: no DPDK here' % header)
-        elif header.startswith('pollux/abi/') and not (see.get('abi') or see.get('public')):
+        elif header.startswith('pollux/abi/') and not (see.get('abi') or see.get('public') is True):
             self.complain(path, n, '<%s>: this room may not see the shared layouts' % header)
         elif header.startswith('pollux/') and not header.startswith('pollux/abi/') \
-                and not see.get('public'):
+                and not may_see(header, see.get('public')):
             self.complain(path, n, '<%s>: this room may not see the public headers' % header)
-        elif header.startswith(('infiniband/', 'rdma/')) and not see.get('public'):
+        elif header.startswith(('infiniband/', 'rdma/')) and not may_see(header, see.get('public')):
             self.complain(path, n, '<%s>: this room may not see rdma-core\'s headers' % header)
 
     def room_file(self, path, n, quote, header):
