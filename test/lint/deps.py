@@ -40,7 +40,7 @@ ROOMS = {
 ONLY_IN = {'rte_telemetry.h': 'export.c', 'rte_memory.h': 'arena.c', 'rte_memzone.h': 'arena.c',
            'rte_malloc.h': 'arena.c'}
 DRIVER_ROOMS = {'base', 'wire', 'telemetry'}
-DRIVER_HEADERS = {'port/port_driver.h', 'port/spec.h'}
+DRIVER_HEADERS = {'port/port_driver.h'}
 # Programs see the public headers; beyond that only what stands here.
 # the launcher reads values with the code that the stack reads them with
 APP_ROOMS = {'pollux-run': {'base', 'port'}}

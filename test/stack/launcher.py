@@ -154,6 +154,15 @@ class Test:
         self.check(what, r.returncode == want and words in r.stdout + r.stderr,
                    'status %d, %r' % (r.returncode, r.stderr))
 
+    def without_rights(self):
+        """No packet sockets for who may not have them."""
+        r = subprocess.run(['setpriv', '--inh-caps=-net_raw', '--bounding-set=-net_raw',
+                            self.launcher, '--port', 'af_packet:net0', '--', 'env'],
+                           capture_output=True, text=True, timeout=20, check=False)
+        self.check('af_packet without CAP_NET_RAW', r.returncode == 2 and
+                   'needs CAP_NET_RAW: run as root' in r.stderr,
+                   'status %d, %r' % (r.returncode, r.stderr))
+
     def relocated(self):
         """A copy elsewhere uses its own drop-in; one without refuses."""
         other = os.path.join('/run', 'moved here')
@@ -197,6 +206,7 @@ def main(launcher, libdir):
     t.status('not a program', ['--', '/run/file'], 126, '/run/file')
     t.status('--help', ['--help'], 0, '--cores LIST|inline')
     t.status('--version', ['--version'], 0, 'pollux-run ')
+    t.without_rights()
     t.relocated()
     for s in servers:
         s.close()
