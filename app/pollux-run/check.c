@@ -54,23 +54,33 @@ is_link_local(const struct kv_ip *a)
 	return !a->ip4 && a->gid[0] == 0xfe && (a->gid[1] & 0xc0) == 0x80;
 }
 
+/* A gateway is a neighbour, and not the port itself. */
 static int
-check_gw(struct plan *p, const char *text, struct why *w)
+check_reachable(const struct plan *p, const struct kv_ip *gw, struct why *w)
 {
-	struct kv_ip gw;
-	int rc = value_addr(text, &gw, w);
-
 	/* without --ip the address comes from the MAC, in 10.11.0.0/16, and the stack checks */
-	if (rc || !p->num_addrs || is_link_local(&gw))
-		return rc;
+	if (!p->num_addrs || is_link_local(gw))
+		return 0;
 	for (size_t i = 0; i < p->num_addrs; i++) {
-		if (!value_addr_in(&gw, &p->addr[i]))
+		if (!value_addr_in(gw, &p->addr[i]))
 			continue;
-		if (!memcmp(gw.gid, p->addr[i].gid, sizeof(gw.gid)))
+		if (!memcmp(gw->gid, p->addr[i].gid, sizeof(gw->gid)))
 			return why(w, "this is the port's own address; give the router's");
 		return 0;
 	}
 	return why(w, "it is in no network of --ip, so it cannot be reached; give a neighbour");
+}
+
+static int
+check_gw(struct plan *p, const char *text, struct why *w)
+{
+	struct kv_ip gw[2];
+	size_t n;
+	int rc = value_gateways(text, gw, &n, w);
+
+	for (size_t i = 0; !rc && i < n; i++)
+		rc = check_reachable(p, &gw[i], w);
+	return rc;
 }
 
 static int

@@ -27,6 +27,8 @@ int value_addr_len(const char *text, struct kv_ip *out, struct why *w);
 int value_addr_list(const char *text, struct kv_ip *out, size_t *n, struct why *w);
 /* ADDR, without a length */
 int value_addr(const char *text, struct kv_ip *out, struct why *w);
+/* ADDR or ADDR,ADDR: at most one of each family; *n of them in `out` */
+int value_gateways(const char *text, struct kv_ip out[2], size_t *n, struct why *w);
 /* 1 when `addr` lies in the network of `net` */
 int value_addr_in(const struct kv_ip *addr, const struct kv_ip *net);
 int value_mtu(const char *text, unsigned int *out, struct why *w);

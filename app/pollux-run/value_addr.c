@@ -87,6 +87,23 @@ value_addr_list(const char *text, struct kv_ip *out, size_t *n, struct why *w)
 }
 
 int
+value_gateways(const char *text, struct kv_ip out[2], size_t *n, struct why *w)
+{
+	size_t len = strcspn(text, ",");
+	char first[80];
+
+	snprintf(first, sizeof(first), "%.*s", (int)len, text);
+	*n = text[len] ? 2 : 1;
+	if (len >= sizeof(first) || value_addr(first, &out[0], w) ||
+	    (text[len] && value_addr(text + len + 1, &out[1], w)))
+		return why(w, "give an address, as in 10.0.0.254 or fd00::1, or one of each "
+			   "family with a comma between");
+	if (*n == 2 && out[0].ip4 == out[1].ip4)
+		return why(w, "both are of one family; give one gateway of each");
+	return 0;
+}
+
+int
 value_addr_in(const struct kv_ip *addr, const struct kv_ip *net)
 {
 	unsigned int bits = net->prefix + (net->ip4 ? 96u : 0u);

@@ -54,7 +54,7 @@ REFUSED = [
     (['--ip', '10.0.0.1/24', '--ip', '10.0.0.1/16', '--', 'env'], 'twice'),
     (['--ip', '10.0.0.1/24', '--gw', '10.0.1.1', '--', 'env'], 'in no network of --ip'),
     (['--ip', '10.0.0.1/24', '--gw', '10.0.0.1', '--', 'env'], 'own address'),
-    (['--gw', 'router', '--', 'env'], 'IPv4 or IPv6 address'),
+    (['--gw', 'router', '--', 'env'], 'give an address'),
     (['--mtu', '575', '--', 'env'], '576 to 9216'),
     (['--mtu', '9217', '--', 'env'], '576 to 9216'),
     (['--mac', '01:00:5e:00:00:01', '--', 'env'], 'one station'),

@@ -135,6 +135,23 @@ value_addr_list__none_twice_and_not_too_many(void)
 	CHECK_EQ(refusal(value_addr_list(many, a, &n, &w)), 1);
 }
 
+static void
+value_gateways__one_of_each_family(void)
+{
+	struct kv_ip gw[2];
+	size_t n;
+
+	CHECK_EQ(refusal(value_gateways("10.0.0.1", gw, &n, &w)), 0);
+	CHECK_EQ(n, 1);
+	CHECK_EQ(refusal(value_gateways("fd00::1,10.0.0.1", gw, &n, &w)), 0);
+	CHECK_EQ(n, 2);
+	CHECK(!gw[0].ip4 && gw[1].ip4);
+	CHECK_EQ(refusal(value_gateways("10.0.0.1,10.0.0.2", gw, &n, &w)), 1);
+	CHECK_EQ(refusal(value_gateways("10.0.0.1,", gw, &n, &w)), 1);
+	CHECK_EQ(refusal(value_gateways("10.0.0.1/24", gw, &n, &w)), 1);
+	CHECK_EQ(refusal(value_gateways("10.0.0.1,fd00::1,fd00::2", gw, &n, &w)), 1);
+}
+
 static int
 in_network(const char *addr, const char *net)
 {
@@ -165,6 +182,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(value_id__bases_and_limit),
 	CHECK_CASE(value_addr_len__refuses_what_no_port_has),
 	CHECK_CASE(value_addr_list__none_twice_and_not_too_many),
+	CHECK_CASE(value_gateways__one_of_each_family),
 	CHECK_CASE(value_addr_in__prefix_bits),
 };
 
