@@ -156,13 +156,8 @@ eal_start(const char *port_arg, uint32_t mem_mb, char *why, size_t why_len)
 	struct start s = { .argc = 0 };
 	int rc;
 
-	if (started && !port_arg[0])
+	if (started)
 		return 0;
-	if (started) {
-		snprintf(why, why_len, "DPDK runs in this process already and takes no further \"%s\"",
-			 port_arg);
-		return -EBUSY;
-	}
 	take_logs();
 	make_args(&s, port_arg, mem_mb);
 	rc = on_own_thread(&s);

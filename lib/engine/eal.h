@@ -10,7 +10,7 @@
  * Control thread. EAL with memory for one port: hugepages when there are enough free ones, else
  * ordinary pages. The program's threads keep their affinity and their signals. `port_arg` is one
  * more argument, or "". EAL can be started once in a process and stays until its end: a second call
- * succeeds when it was us who started it and no port_arg is needed.
+ * does nothing when it was us who started it.
  * 0, or -errno with one line in `why`.
  */
 int eal_start(const char *port_arg, uint32_t mem_mb, char *why, size_t why_len);

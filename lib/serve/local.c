@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The stack as programs in its own process see it: the table that libpollux calls through. Any
+ * thread; every call takes the stack's lock.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "serve/object.h"
+#include "serve/stack.h"
+
+/* The stack, locked; NULL when there is none, or in a forked child. */
+static struct stack *
+enter(void)
+{
+	struct stack *s = stack_running();
+
+	if (!s || s->forked)
+		return NULL;
+	pthread_mutex_lock(&s->lock);
+	return s;
+}
+
+static void
+leave(struct stack *s)
+{
+	pthread_mutex_unlock(&s->lock);
+}
+
+static int
+local_devices(struct ctl_device *out, int max)
+{
+	struct stack *s = stack_running();
+
+	if (!s)
+		return -ENODEV;
+	if (max < 1)
+		return 0;
+	serve_describe(s, out);
+	return 1;
+}
+
+static void
+local_drive(void *arg, enum ctl_drive how)
+{
+	if (how == CTL_DRIVE_POST)
+		core_drive_post(arg);
+	else
+		core_drive_poll(arg);
+}
+
+static void
+local_wake(void *arg)
+{
+	core_wake(arg);
+}
+
+static void
+fill_client(struct stack *s, struct client *cl, int async_fd, struct ctl_client *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->handle = cl;
+	out->async_fd = async_fd;
+	out->num_cores = eng_num_cores(s->eng);
+	out->core[0] = (struct ctl_core){
+		.bell = cl->bell.at,
+		.drive_arg = eng_core(s->eng, 0),
+		.drive = eng_inline(s->eng) ? local_drive : NULL,
+		.wake = local_wake,
+	};
+}
+
+static int
+local_open(int index, uint32_t abi_version, struct ctl_client *out)
+{
+	struct client *cl;
+	struct stack *s;
+	int async_fd, rc;
+
+	if (abi_version != CTL_ABI_VERSION) {
+		log_line(PLX_LOG_ERR, "the program was built for version %u of the inline layer and this "
+			 "stack has version %u: rebuild the program", abi_version, CTL_ABI_VERSION);
+		return -EPROTO;
+	}
+	if (index != 0)
+		return -ENODEV;
+	s = enter();
+	if (!s)
+		return -EIO;
+	rc = client_open(s, &cl, &async_fd);
+	if (rc == 0)
+		fill_client(s, cl, async_fd, out);
+	leave(s);
+	return rc;
+}
+
+static void
+local_close(struct ctl_client *client)
+{
+	struct stack *s = enter();
+
+	if (s) {
+		client_close(client->handle);
+		leave(s);
+	}
+	close(client->async_fd);
+	client->handle = NULL;
+	client->async_fd = -1;
+}
+
+/* CTL_ALLOC_PD goes to serve_alloc_pd() and so on: the list with the functions' names. */
+#define CALLS(X) \
+	X(QUERY_DEVICE, query_device) \
+	X(QUERY_PORT, query_port) \
+	X(QUERY_GID, query_gid) \
+	X(ALLOC_PD, alloc_pd) \
+	X(DEALLOC_PD, dealloc_pd) \
+	X(REG_MR, reg_mr) \
+	X(DEREG_MR, dereg_mr) \
+	X(CREATE_CHANNEL, create_channel) \
+	X(DESTROY_CHANNEL, destroy_channel) \
+	X(CREATE_CQ, create_cq) \
+	X(DESTROY_CQ, destroy_cq) \
+	X(CREATE_QP, create_qp) \
+	X(MODIFY_QP, modify_qp) \
+	X(QUERY_QP, query_qp) \
+	X(DESTROY_QP, destroy_qp)
+
+static int
+dispatch(struct client *cl, enum ctl_msg_type type, void *msg)
+{
+	switch (type) {
+#define CALL(name, fn) \
+	case CTL_##name: \
+		return serve_##fn(cl, msg);
+	CALLS(CALL)
+#undef CALL
+	case CTL_MSG_COUNT:
+		break;
+	}
+	return -EOPNOTSUPP;
+}
+
+static int
+local_call(void *handle, enum ctl_msg_type type, void *msg)
+{
+	struct stack *s = enter();
+	int rc;
+
+	if (!s)
+		return -EIO;
+	rc = dispatch(handle, type, msg);
+	leave(s);
+	return rc;
+}
+
+static void *
+local_map(void *handle, const struct ctl_seg *seg)
+{
+	(void)handle;
+	return seg->seg == 0 ? (void *)(uintptr_t)seg->offset : NULL;
+}
+
+const struct ctl_backend serve_local = {
+	.abi_version = CTL_ABI_VERSION,
+	.devices = local_devices,
+	.open = local_open,
+	.close = local_close,
+	.call = local_call,
+	.map = local_map,
+};
+
+__attribute__((visibility("default"))) int
+__plx_stack_start_env(char *why, size_t why_len)
+{
+	struct setting_text text;
+
+	setting_from_env(&text);
+	return stack_start(&text, false, 0, why, why_len);
+}

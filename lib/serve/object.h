@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The stack and what its clients hold. Private to lib/serve. Everything is guarded by the stack's
+ * lock; what a core sees of it changes inside eng_call() only.
+ */
+#ifndef SERVE_OBJECT_H
+#define SERVE_OBJECT_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "base/list.h"
+#include "base/random.h"
+#include "ctl/backend.h"
+#include "engine/engine.h"
+#include "serve/conf.h"
+#include "serve/table.h"
+
+#define MAX_PD 32768u
+#define MAX_MR 1048576u
+#define MAX_CQ 65536u
+#define MAX_QP 65536u
+#define MAX_CHANNEL 65536u
+#define MAX_CQE 4194303u
+#define MAX_RD_ATOMIC 16u
+
+/* The application's half of an object: zeroed, on pages of its own, not carried over a fork. */
+struct rings {
+	void *at;
+	size_t len;
+};
+
+struct pd {
+	struct client *client;
+	struct list_node node;		/* of the client's */
+	uint32_t handle;		/* also the number by which cores know it */
+	uint32_t users;
+};
+
+struct region {
+	struct client *client;
+	struct list_node node;
+	uint32_t handle;
+	struct pd *pd;
+	struct mr *mr;
+};
+
+struct channel {
+	struct client *client;
+	struct list_node node;
+	uint32_t handle;
+	int fd;				/* the stack's end */
+	uint32_t users;
+};
+
+struct cqueue {
+	struct eng_cq e;
+	struct client *client;
+	struct list_node node;
+	struct channel *channel;
+	struct rings rings;
+	uint32_t users;
+};
+
+struct qpair {
+	struct eng_qp e;
+	struct client *client;
+	struct list_node node;
+	uint32_t handle, gen;
+	struct pd *pd;
+	struct cqueue *send_cq, *recv_cq;
+	struct rings rings;
+	struct ctl_qp_cap cap;
+	struct ctl_ah_attr ah;		/* as last set */
+};
+
+struct client {
+	struct stack *stack;
+	struct list_node node;
+	struct core_client on_core;	/* one core in this version */
+	struct rings bell;
+	int async_fd;			/* the stack's end */
+	struct list pds, regions, channels, cqs, qps;
+};
+
+struct stack {
+	pthread_mutex_t lock;
+	struct serve_conf conf;
+	struct engine *eng;
+	struct mr_table *mrs;
+	struct table pds, regions, channels, cqs, qps;
+	struct perm qpns;		/* number of creation -> QPN */
+	uint32_t num_created;
+	struct list clients;
+	pid_t pid;
+	bool forked;			/* this is a child of the process that started it */
+	bool said_mtu, said_route;
+};
+
+/* rings.c. 0 or -ENOMEM. */
+int rings_new(struct rings *r, size_t len);
+void rings_free(struct rings *r);
+struct ctl_seg rings_seg(const void *at, size_t len);
+/* log2 of the smallest ring with room for n. */
+uint32_t rings_log2(uint32_t n);
+
+/* The calls of msg.h; each with the stack's lock, for an object of this client. 0 or -errno. */
+int serve_query_device(struct client *cl, struct ctl_query_device *m);
+int serve_query_port(struct client *cl, struct ctl_query_port *m);
+int serve_query_gid(struct client *cl, struct ctl_query_gid *m);
+int serve_alloc_pd(struct client *cl, struct ctl_pd *m);
+int serve_dealloc_pd(struct client *cl, struct ctl_pd *m);
+int serve_reg_mr(struct client *cl, struct ctl_reg_mr *m);
+int serve_dereg_mr(struct client *cl, struct ctl_dereg_mr *m);
+int serve_create_channel(struct client *cl, struct ctl_channel *m);
+int serve_destroy_channel(struct client *cl, struct ctl_channel *m);
+int serve_create_cq(struct client *cl, struct ctl_create_cq *m);
+int serve_destroy_cq(struct client *cl, struct ctl_destroy_cq *m);
+int serve_create_qp(struct client *cl, struct ctl_create_qp *m);
+int serve_modify_qp(struct client *cl, struct ctl_modify_qp *m);
+int serve_query_qp(struct client *cl, struct ctl_query_qp *m);
+int serve_destroy_qp(struct client *cl, struct ctl_destroy_qp *m);
+
+/* Objects of a handle, or NULL when it is no such object of this client. */
+struct pd *pd_get(struct client *cl, uint32_t handle);
+struct cqueue *cq_get(struct client *cl, uint32_t handle);
+struct qpair *qp_get(struct client *cl, uint32_t handle);
+
+/* What the calls above do once nobody uses the object any more. */
+void pd_free(struct pd *pd);
+void region_free(struct region *r);
+void channel_free(struct channel *ch);
+void cq_free(struct cqueue *cq);
+void qp_free(struct qpair *q);
+
+/* reclaim.c: all that a client holds. */
+void client_reclaim(struct client *cl);
+
+/* client.c. 0 or -errno; stack's lock held. */
+int client_open(struct stack *s, struct client **out, int *app_async_fd);
+void client_close(struct client *cl);
+
+#endif

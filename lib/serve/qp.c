@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Queue pairs: made, asked, freed. What changes their state is in qp_modify.c. Control threads,
+ * under the stack's lock.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/object.h"
+#include "serve/qp.h"
+#include "transport/numbers.h"
+
+struct qpair *
+qp_get(struct client *cl, uint32_t handle)
+{
+	struct qpair *q = table_get(&cl->stack->qps, handle);
+
+	return q && q->client == cl ? q : NULL;
+}
+
+static int
+check_cap(const struct ctl_qp_cap *cap)
+{
+	if (cap->max_send_wr > PLX_MAX_WR || cap->max_recv_wr > PLX_MAX_WR ||
+	    cap->max_send_sge > PLX_MAX_SGE || cap->max_recv_sge > PLX_MAX_SGE ||
+	    cap->max_inline_data > PLX_MAX_INLINE)
+		return -EINVAL;
+	return 0;
+}
+
+static int
+check_create(const struct ctl_create_qp *m)
+{
+	switch (m->type) {
+	case QPT_RC:
+		break;
+	case QPT_UC:
+	case QPT_UD:
+	case QPT_RAW:
+	case QPT_XRC_INI:
+	case QPT_XRC_TGT:
+		return -EOPNOTSUPP;
+	default:
+		return -EINVAL;
+	}
+	if (m->srq || m->create_flags)
+		return -EOPNOTSUPP;
+	return check_cap(&m->cap);
+}
+
+/* What the rings have room for anyhow is granted. */
+static void
+round_cap(struct ctl_qp_cap *cap)
+{
+	uint32_t body = plx_sq_stride(cap->max_send_sge, cap->max_inline_data) -
+			(uint32_t)sizeof(struct plx_sq_wqe);
+
+	if (cap->max_send_wr)
+		cap->max_send_wr = 1u << rings_log2(cap->max_send_wr);
+	if (cap->max_recv_wr)
+		cap->max_recv_wr = 1u << rings_log2(cap->max_recv_wr);
+	if (cap->max_inline_data)
+		cap->max_inline_data = body < PLX_MAX_INLINE ? body : PLX_MAX_INLINE;
+}
+
+/* One block: both control words, then the slots of both queues. */
+static int
+make_rings(struct qpair *q, struct ctl_create_qp *m, struct qp_conf *conf)
+{
+	const struct ctl_qp_cap *cap = &m->cap;
+	const size_t ctl = sizeof(struct plx_wq_ctl);
+	uint32_t sq_log2 = rings_log2(cap->max_send_wr), rq_log2 = rings_log2(cap->max_recv_wr);
+	uint32_t sq_stride = plx_sq_stride(cap->max_send_sge, cap->max_inline_data);
+	uint32_t rq_stride = plx_rq_stride(cap->max_recv_sge);
+	size_t sq_len = (size_t)sq_stride << sq_log2, rq_len = (size_t)rq_stride << rq_log2;
+	char *at;
+	int rc = rings_new(&q->rings, 2 * ctl + sq_len + rq_len);
+
+	if (rc < 0)
+		return rc;
+	at = q->rings.at;
+	conf->sq = (struct wq_conf){ .ctl = (void *)at, .slots = (void *)(at + 2 * ctl),
+		.log2_size = sq_log2, .stride = sq_stride, .max_wr = cap->max_send_wr,
+		.max_sge = cap->max_send_sge };
+	conf->rq = (struct wq_conf){ .ctl = (void *)(at + ctl),
+		.slots = (void *)(at + 2 * ctl + sq_len), .log2_size = rq_log2, .stride = rq_stride,
+		.max_wr = cap->max_recv_wr, .max_sge = cap->max_recv_sge };
+	m->sq = (struct ctl_wq){ sq_log2, sq_stride, rings_seg(conf->sq.ctl, ctl),
+				 rings_seg(conf->sq.slots, sq_len) };
+	m->rq = (struct ctl_wq){ rq_log2, rq_stride, rings_seg(conf->rq.ctl, ctl),
+				 rings_seg(conf->rq.slots, rq_len) };
+	return 0;
+}
+
+/* The memory of a QP, both halves of the stack. NULL without. */
+static struct qpair *
+qp_alloc(void)
+{
+	const size_t size = (qp_size() + 63) & ~(size_t)63;
+	struct qpair *q = calloc(1, sizeof(*q));
+
+	if (!q)
+		return NULL;
+	q->e.qp = aligned_alloc(64, size);
+	if (!q->e.qp) {
+		free(q);
+		return NULL;
+	}
+	memset(q->e.qp, 0, size);
+	return q;
+}
+
+static int
+join(struct core *c, void *arg)
+{
+	struct qpair *q = arg;
+
+	return core_qp_add(c, &q->e);
+}
+
+/* Random numbers without repetition until all have been out: a QPN rests for 2^24 creations. */
+static int
+number_and_join(struct stack *s, struct qpair *q, struct qp_conf *conf)
+{
+	for (uint32_t tries = 0; tries < 2 * MAX_QP; tries++) {
+		int rc;
+
+		conf->qpn = perm_apply(&s->qpns, s->num_created++ & 0xffffff);
+		if (conf->qpn <= 1 || conf->qpn == 0xffffff)
+			continue;	/* SMI, GSI, multicast (A18) */
+		rc = qp_init(q->e.qp, conf);
+		if (rc == 0)
+			rc = eng_call(eng_core(s->eng, 0), join, q);
+		if (rc != -EEXIST)
+			return rc;
+		memset(q->e.qp, 0, qp_size());
+	}
+	return -ENOMEM;
+}
+
+static void
+hold(struct qpair *q, struct client *cl, struct pd *pd, struct cqueue *scq, struct cqueue *rcq)
+{
+	q->client = cl;
+	q->pd = pd;
+	q->send_cq = scq;
+	q->recv_cq = rcq;
+	q->e.client = &cl->on_core;
+	pd->users++;
+	scq->users++;
+	rcq->users++;
+	list_push(&cl->qps, &q->node);
+}
+
+static void
+let_go(struct qpair *q)
+{
+	list_del(&q->node);
+	q->pd->users--;
+	q->send_cq->users--;
+	q->recv_cq->users--;
+	table_del(&q->client->stack->qps, q->handle);
+	rings_free(&q->rings);
+	free(q->e.qp);
+	free(q);
+}
+
+static int
+furnish(struct qpair *q, struct ctl_create_qp *m)
+{
+	struct stack *s = q->client->stack;
+	struct qp_conf conf = {
+		.type = m->type,
+		.pd = q->pd->handle,
+		.send_cq = &q->send_cq->e.cq,
+		.recv_cq = &q->recv_cq->e.cq,
+		.max_inline = m->cap.max_inline_data,
+		.port_ip_mtu = eng_port(s->eng)->ip_mtu,
+		.dev_max_rd_atomic = MAX_RD_ATOMIC,
+		.dev_max_dest_rd_atomic = MAX_RD_ATOMIC,
+	};
+	int rc = table_add(&s->qps, q, &q->handle, &q->gen);
+
+	if (rc == 0)
+		rc = make_rings(q, m, &conf);
+	if (rc < 0)
+		return rc;
+	conf.handle = q->handle;
+	conf.gen = q->gen;
+	rc = number_and_join(s, q, &conf);
+	q->cap = m->cap;
+	m->qp = q->handle;
+	m->qp_gen = q->gen;
+	m->qp_num = conf.qpn;
+	m->core = 0;
+	return rc;
+}
+
+int
+serve_create_qp(struct client *cl, struct ctl_create_qp *m)
+{
+	struct pd *pd = pd_get(cl, m->pd);
+	struct cqueue *scq = cq_get(cl, m->send_cq), *rcq = cq_get(cl, m->recv_cq);
+	struct qpair *q;
+	int rc = check_create(m);
+
+	if (rc == 0 && (!pd || !scq || !rcq))
+		rc = -EINVAL;
+	if (rc < 0)
+		return rc;
+	q = qp_alloc();
+	if (!q)
+		return -ENOMEM;
+	round_cap(&m->cap);
+	hold(q, cl, pd, scq, rcq);
+	rc = furnish(q, m);
+	if (rc < 0)
+		let_go(q);
+	return rc;
+}
+
+static int
+leave(struct core *c, void *arg)
+{
+	struct qpair *q = arg;
+
+	table_del(&q->client->stack->qps, q->handle);	/* a bell finds it no more */
+	core_qp_del(c, &q->e);
+	return 0;
+}
+
+void
+qp_free(struct qpair *q)
+{
+	eng_call(eng_core(q->client->stack->eng, 0), leave, q);
+	let_go(q);
+}
+
+int
+serve_destroy_qp(struct client *cl, struct ctl_destroy_qp *m)
+{
+	struct qpair *q = qp_get(cl, m->qp);
+
+	if (!q)
+		return -EINVAL;
+	qp_free(q);
+	return 0;
+}
