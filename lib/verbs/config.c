@@ -12,9 +12,9 @@
 
 #define STACK_LIB "libpollux-stack-private.so"
 
-/* Directories beside libpollux.so: a build tree has the stack in the parent, an installed one in
- * pollux/ or beside it. */
-static const char *const beside[] = { "", "pollux/", "../" };
+/* Directories beside libpollux.so: an installed tree has the stack in pollux/ or beside it, a build
+ * tree in a directory of its own. */
+static const char *const beside[] = { "", "pollux/", "../", "../libpollux-stack/" };
 
 /* Length of this library's directory in *path with its slash, or 0 when it has none. */
 static int
