@@ -96,7 +96,7 @@ class Test:
 
     def pkg_config(self, what, name):
         where = self.path(self.libdir, 'pkgconfig')
-        return self.run(['pkg-config', '--define-prefix', what, name],
+        return self.run(['pkg-config', what, name],
                         PKG_CONFIG_PATH=where).stdout.strip().replace('\\ ', ' ')
 
     def compile(self):
