@@ -30,7 +30,7 @@ poll_cq__copies_every_field(void)
 		.status = IBV_WC_LOC_LEN_ERR, .opcode = IBV_WC_RECV_RDMA_WITH_IMM,
 		.wc_flags = IBV_WC_WITH_IMM, .queue = PLX_CQE_RQ, .qp = 0, .qp_gen = 0xdead,
 	};
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 };
 	struct world w;
 
 	world_open(&w, (struct world_conf){ 0 });
@@ -78,7 +78,7 @@ poll_cq__many_laps_in_pieces(void)
 static void
 poll_cq__retires_unsignalled(void)
 {
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 };
 	struct world w;
 
 	world_open(&w, (struct world_conf){ 0 });
@@ -99,7 +99,7 @@ static void
 poll_cq__each_queue_retires_its_own(void)
 {
 	struct ibv_recv_wr rwr = { .wr_id = 1 }, *bad;
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 };
 	struct world w;
 
 	world_open(&w, (struct world_conf){ .send_wr = 2, .recv_wr = 2 });
@@ -119,7 +119,7 @@ static void
 poll_cq__generation_mismatch_retires_nothing(void)
 {
 	uint32_t handle, gen;
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 };
 	struct world w;
 
 	world_open(&w, (struct world_conf){ 0 });
@@ -143,7 +143,7 @@ static void
 poll_cq__handle_out_of_the_table(void)
 {
 	struct plx_cqe cqe = { .qp = UINT32_MAX, .wq_head = 5 };
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 };
 	struct world w;
 
 	world_open(&w, (struct world_conf){ 0 });
@@ -156,7 +156,7 @@ poll_cq__handle_out_of_the_table(void)
 static void
 poll_cq__old_completion_after_reset(void)
 {
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 };
 	struct world w;
 
 	world_open(&w, (struct world_conf){ 0 });
@@ -180,7 +180,7 @@ complete_one(unsigned int how)
 static void
 poll_cq__drives_once_when_empty(void)
 {
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 };
 	struct world w;
 
 	world_open(&w, (struct world_conf){ .can_drive = true });
@@ -200,7 +200,7 @@ poll_cq__drives_once_when_empty(void)
 static void
 poll_cq__no_driving_beside_a_dedicated_core(void)
 {
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 };
 	struct world w;
 
 	world_open(&w, (struct world_conf){ 0 });

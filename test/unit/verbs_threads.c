@@ -123,7 +123,7 @@ static void
 threads__destroy_beside_a_poller(void)
 {
 	pthread_t maker;
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 };
 
 	world_open(&world, (struct world_conf){ 0 });
 	pthread_create(&maker, NULL, maker_thread, NULL);
