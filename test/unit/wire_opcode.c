@@ -74,6 +74,30 @@ wire_op_info__rc_traits(void)
 				 rc_sets[s].ops >> op & 1);
 }
 
+/* Sets of RC operations that have each extension header. */
+static const struct {
+	unsigned int ext;
+	uint32_t ops;
+} rc_exts[] = {
+	{ WIRE_EXT_XRCETH, 0 },
+	{ WIRE_EXT_DETH, 0 },
+	{ WIRE_EXT_RETH, 0x00001c40 },
+	{ WIRE_EXT_ATOMICETH, 0x00180000 },
+	{ WIRE_EXT_AETH, 0x0007a000 },
+	{ WIRE_EXT_ATOMICACKETH, 0x00040000 },
+	{ WIRE_EXT_IMM, 0x00000a28 },
+	{ WIRE_EXT_IETH, 0x00c00000 },
+};
+
+static void
+wire_op_info__rc_extension_headers(void)
+{
+	for (unsigned int s = 0; s < sizeof(rc_exts) / sizeof(rc_exts[0]); s++)
+		for (unsigned int op = 0; op < 32; op++)
+			CHECK_EQ((wire_op_info[op].ext & rc_exts[s].ext) != 0,
+				 rc_exts[s].ops >> op & 1);
+}
+
 /* The other classes do what RC does, where they have the operation. */
 static void
 wire_op_info__classes_agree(void)
@@ -97,6 +121,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(wire_op_info__names),
 	CHECK_CASE(wire_op_info__each_message_packet_has_one_direction_and_kind),
 	CHECK_CASE(wire_op_info__rc_traits),
+	CHECK_CASE(wire_op_info__rc_extension_headers),
 	CHECK_CASE(wire_op_info__classes_agree),
 };
 
