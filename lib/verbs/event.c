@@ -134,6 +134,15 @@ evq_can_drive(const struct plx_context *ctx)
 	return false;
 }
 
+/* Nobody of this program drives from now on: the cores' own threads take over at once, not at the end
+ * of the sleep that they began while it did. */
+static void
+evq_hand_over(const struct plx_context *ctx)
+{
+	for (uint32_t i = 0; i < ctx->num_cores; i++)
+		ctx->core[i].wake(ctx->core[i].arg);
+}
+
 int
 verbs_evq_get(struct verbs_evq *q, void *out)
 {
@@ -154,6 +163,7 @@ verbs_evq_get(struct verbs_evq *q, void *out)
 			evq_drive(ctx);
 			continue;
 		}
+		evq_hand_over(ctx);
 		/* a signal's handler ran: wait on, as read() with SA_RESTART would */
 		if (poll(&wait, 1, -1) < 0 && errno != EINTR)
 			return -errno;
