@@ -3,11 +3,11 @@
 """Counts what meson's test logs say and prints what a reader needs: failures whole, skips with
 their reason, and as the last line "N passed, N failed, N skipped".
 
-    report.py [--broken N] TREE=SUITE,SUITE...
+    report.py [--broken N] TREE=[SUITE,SUITE...]...
 
 A test that ends with a line of that form counts as that many cases, any other as one. What did not
-run cannot pass: a test of the suites that is not in the log, a test that counts no case, and a tree
-without any test are failures.
+run cannot pass: a test of the suites (of all, when none is named) that is not in the log, a test
+that counts no case, and a tree without any test are failures.
 """
 import json
 import os
@@ -35,7 +35,7 @@ def expected(tree, suites):
     except FileNotFoundError:
         return set()
     return {t['name'] for t in tests
-            if any(s.rsplit(':', 1)[-1] in suites for s in t['suite'])}
+            if not suites or any(s.rsplit(':', 1)[-1] in suites for s in t['suite'])}
 
 
 def last_line(text):
@@ -106,7 +106,7 @@ def main(args):
         args = args[2:]
     for arg in args:
         tree, suites = arg.split('=', 1)
-        report(tree, suites.split(','), total)
+        report(tree, suites.split(',') if suites else [], total)
     if not total[0] + total[1]:
         print('no test ran')
         total[1] = 1

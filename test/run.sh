@@ -63,7 +63,7 @@ build() {
 	fi
 }
 
-# tests TREE MULTIPLIER SUITE...: runs the suites that the tree has, one line for each test
+# tests TREE MULTIPLIER [SUITE...]: runs these suites or all, one line for each test
 tests() {
 	tree=$1
 	multiplier=$2
@@ -72,7 +72,7 @@ tests() {
 	for suite in "$@"; do
 		suites="$suites --suite $suite"
 	done
-	echo "== $tree: $*"
+	echo "== $tree: ${*:-all} tests"
 	rm -f "$tree/meson-logs/testlog.json"
 	# shellcheck disable=SC2086
 	meson test -C "$tree" --no-rebuild --timeout-multiplier "$multiplier" $suites 2>&1 |
@@ -89,12 +89,13 @@ need_packages "$logs/packages.log" $BUILD_PACKAGES $TRAFFIC_PACKAGES $TEST_PACKA
 
 build build || give_up "build/ does not build"
 if [ $matrix = quick ]; then
-	tests build 1 lint unit script quick
+	tests build 1 lint unit script abi quick
 else
-	tests build 1 lint unit script process
+	tests build 1
 	if build build-asan --buildtype=debugoptimized -Db_sanitize=address,undefined \
 		-Db_lundef=false; then
-		TEST_MATRIX=sanitize tests build-asan 4 unit script process
+		export TEST_MATRIX=sanitize TEST_PRELOAD="$(cc -print-file-name=libasan.so)"
+		tests build-asan 4 unit script port sanitize
 	else
 		broken=$((broken + 1))
 	fi

@@ -23,6 +23,10 @@ from process import Process
 TCP_PORT = 18515
 # Nothing here takes that long; it turns a hang into a failure.
 HANG = 60
+# A drop-in that was built with a sanitizer needs the sanitizer's library in the program. What the
+# programs themselves leak is not ours.
+PRELOAD = ['env', 'LD_PRELOAD=' + os.environ['TEST_PRELOAD'], 'ASAN_OPTIONS=detect_leaks=0'] \
+    if os.environ.get('TEST_PRELOAD') else []
 ADDRESSES = ('10.11.0.1/24', '10.11.0.2/24')
 PINGPONG = re.compile(r'= ([\d.]+) Mbit/sec\n.*= ([\d.]+) usec/iter')
 RETRY_EXCEEDED = re.compile(r'status 12\b|\(12\)|transport retry counter exceeded', re.I)
@@ -52,7 +56,8 @@ class Pair:
         if self.case.cores:
             # one core for each end as far as there are two
             words += ['--cores', str(n % os.cpu_count())]
-        return self.hosts[n].command(*words, '--', self.case.program, *self.case.args, *extra)
+        return self.hosts[n].command(*words, '--', *PRELOAD, self.case.program, *self.case.args,
+                                     *extra)
 
     def start(self):
         """Server, then, when it listens, client."""
