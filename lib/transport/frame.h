@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One frame of a QP, from the path's template to the ICRC, in an outbox slot. Owning core only. */
+#ifndef TRANSPORT_FRAME_H
+#define TRANSPORT_FRAME_H
+
+#include "transport/qp_priv.h"
+#include "wire/hdr.h"
+#include "wire/icrc.h"
+
+struct frame {
+	uint8_t *data;		/* the Ethernet header */
+	uint8_t *at;		/* where the next header or the payload goes */
+	uint32_t payload_len;
+	uint8_t pad;
+};
+
+/* What differs between the BTHs of one QP. */
+struct frame_bth {
+	enum wire_op op;
+	struct psn psn;
+	bool se, ack_req;
+};
+
+/* Takes the next slot and writes all headers up to the BTH; the extension headers that `op` has and
+ * then the payload are the caller's. False: the outbox is full. */
+static inline bool
+frame_open(struct frame *f, struct qp *qp, struct xport *x, const struct frame_bth *b,
+	   uint32_t payload_len)
+{
+	struct out_slot *slot = out_get(x->out);
+	uint8_t opcode = wire_opcode(WIRE_RC, b->op);
+	struct wire_bth bth = {
+		.opcode = opcode,
+		.se = b->se,
+		.mig_req = true,	/* MIGRATED, the only state we have (A14) */
+		.ack_req = b->ack_req,
+		.pad = (uint8_t)(-payload_len & 3u),	/* A11 */
+		.pkey = PKEY_DEFAULT,
+		.dest_qpn = qp->attr.dest_qpn,
+		.psn = b->psn,
+	};
+	uint32_t ib_len = WIRE_BTH_LEN + wire_op_info[opcode].ext_len + payload_len + bth.pad;
+
+	if (!slot)
+		return false;
+	f->data = slot->data;
+	f->payload_len = payload_len;
+	f->pad = bth.pad;
+	f->at = wire_put_bth(wire_put_tmpl(slot->data, &qp->attr.path.tmpl, ib_len), &bth);
+	return true;
+}
+
+/* The payload stands at f->at: pad, ICRC, and the slot is filled. Returns the frame's length. */
+static inline uint32_t
+frame_seal(struct frame *f, struct qp *qp, struct xport *x)
+{
+	const struct wire_tmpl *t = &qp->attr.path.tmpl;
+	uint8_t *end = f->at + f->payload_len;
+	uint32_t len;
+
+	memset(end, 0, f->pad);
+	end += f->pad;
+	wire_icrc_seal(f->data + t->l3, t->ip6, (size_t)(end - f->data) - t->l3);
+	len = (uint32_t)(end - f->data) + WIRE_ICRC_LEN;
+	out_put(x->out, len, qp->attr.path.loop);
+	return len;
+}
+
+#endif

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a queue pair is made of; for this room alone. Owning core only. */
+#ifndef TRANSPORT_QP_PRIV_H
+#define TRANSPORT_QP_PRIV_H
+
+#include "mem/cursor.h"
+#include "transport/ack.h"
+#include "transport/numbers.h"
+#include "transport/qp.h"
+#include "transport/status.h"
+#include "wire/psn.h"
+
+/* What the core itself remembers of a WQE that was started: the ring is the application's memory and
+ * may change, the PSNs it was given may not. */
+struct req_wr {
+	uint64_t wr_id;
+	struct psn first;
+	uint32_t npsn;		/* PSNs: of the request packets, or of a READ's responses (B2) */
+	uint32_t length;
+	uint8_t opcode;		/* enum wr_opcode */
+	uint8_t flags;
+};
+
+/* A copy of a WQE, kept while the same one is worked on. */
+struct req_copy {
+	bool valid;
+	uint32_t index;
+	struct sq_wqe wqe;
+};
+
+/*
+ * The requester. WQEs by free-running counters: head <= cur <= planned <= sq.tail. PSNs: una <= next
+ * <= max. The WQE at head holds una, the one at cur holds next; what is to be sent for a PSN follows
+ * from its distance to the WQE's first one, so going back is an assignment (B23).
+ */
+struct req {
+	struct psn una;		/* oldest not acknowledged */
+	struct psn next;	/* next to send */
+	struct psn max;		/* after the last one ever sent */
+	uint32_t head, cur, planned;
+	uint32_t rd_out;	/* READ and atomic requests in [una, next) (B7) */
+	uint32_t since_asked;	/* packets since the last AckReq */
+	uint32_t chunk;		/* packets that one READ request asks for at most */
+	struct psn reread;	/* where a READ was last asked for again from its middle (B13) */
+	struct req_wr *wr;	/* by WQE counter & wr_mask */
+	uint32_t wr_mask;
+	bool drained;		/* SQ_DRAINED was raised */
+};
+
+struct retry {
+	uint64_t ack_at;	/* the ACK timer runs out, or QP_NEVER */
+	uint64_t rnr_at;	/* the wait after an RNR NAK ends, or QP_NEVER when there is none */
+	uint8_t left, rnr_left;
+	bool went_back;		/* for this una already: more NAKs of the round change nothing (B14) */
+};
+
+enum resp_msg {			/* the message that is coming in */
+	MSG_NONE,
+	MSG_SEND,
+	MSG_WRITE,
+	MSG_COUNT,
+};
+
+/* A READ or atomic that was accepted: its answer, and all that is needed to give it again (C8). */
+struct resp_rd {
+	struct psn first;
+	uint32_t npsn;
+	uint32_t msn;
+	uint32_t rkey, len;
+	uint64_t va;		/* of the whole READ as it came first */
+	uint64_t orig;		/* result of an atomic */
+	bool atomic;
+	bool pending;		/* not all of the answer was sent */
+	bool ack_before;	/* an ACK of ack_psn goes out first */
+	struct psn ack_psn;
+	uint32_t ack_msn;
+	uint32_t from, next;	/* response packets: the train's first, the next to send */
+};
+
+struct resp {
+	struct psn epsn;
+	uint32_t msn;
+	struct psn ack_psn;	/* last SEND or WRITE packet executed: what an ACK may name (C3, C4) */
+	enum resp_msg msg;
+	bool ack_due;
+	bool quiet;		/* a NAK 0x60 or RNR NAK went out for epsn: no other until it came (C2, N16) */
+	bool established;	/* COMM_EST was raised */
+	uint8_t nak;		/* syndrome due, 0: none */
+	struct psn nak_psn;	/* of a NAK 0x60: the furthest packet that was dropped */
+	uint64_t done;		/* bytes of the message that came */
+	uint64_t va;		/* WRITE: as its RETH says */
+	uint32_t rkey, len;
+	bool wqe_used;
+	uint64_t wqe_len;
+	struct resp_rd *rd;	/* ring of rd_cap; the oldest at rd_head */
+	uint32_t rd_cap, rd_head, rd_count, rd_pending;
+	struct rq_wqe wqe;
+};
+
+struct qp {
+	struct list_node run;
+	uint32_t state;		/* enum qp_state_no */
+	uint32_t mtu;		/* bytes */
+	bool fatal;		/* a CQ of ours overflowed: to be ended at the next run (D-6) */
+	struct req req;
+	struct retry retry;
+	struct resp resp;
+	struct sq sq;
+	struct rq rq;
+	struct qp_attr attr;	/* as last set */
+	struct qp_conf conf;
+	struct cq_user {
+		struct list_node node;	/* in cq.users */
+		struct qp *qp;
+	} send_user, recv_user;
+	void *owner;
+	struct req_copy tx;	/* the WQE at req.cur */
+	struct req_copy rx;	/* the READ or atomic that is being answered */
+};
+
+/* Distance ahead of una, right for all of [una, una + 2^24). */
+static inline uint32_t
+psn_dist(struct psn from, struct psn to)
+{
+	return (to.v - from.v) & PSN_MASK;
+}
+
+static inline bool
+qp_kick(struct qp *qp, struct xport *x)
+{
+	if (list_linked(&qp->run))
+		return false;
+	list_push(&x->run, &qp->run);
+	return true;
+}
+
+static inline struct req_wr *
+req_wr_at(struct qp *qp, uint32_t index)
+{
+	return &qp->req.wr[index & qp->req.wr_mask];
+}
+
+static inline void
+xport_trace(const struct xport *x, enum trace_kind kind, const struct qp *qp, struct psn psn,
+	    uint64_t arg)
+{
+	if (x->trace)
+		trace_add(x->trace, x->now, kind, qp->conf.qpn, psn.v, arg);
+}
+
+/* Responses may be sent and requests taken (C31). */
+static inline bool
+qp_receives(const struct qp *qp)
+{
+	return qp->state == QPS_RTR || qp->state == QPS_RTS || qp->state == QPS_SQD;
+}
+
+static inline bool
+qp_sends(const struct qp *qp)
+{
+	return qp->state == QPS_RTS || qp->state == QPS_SQD;
+}
+
+#endif

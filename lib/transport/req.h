@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The requester: from WQEs to request packets. Owning core only. */
+#ifndef TRANSPORT_REQ_H
+#define TRANSPORT_REQ_H
+
+#include "transport/qp_priv.h"
+
+/* What a wr opcode is made of. */
+struct req_op {
+	uint8_t first, middle, last, only;	/* enum wire_op */
+	uint8_t wc;				/* enum wc_opcode */
+	uint8_t need;				/* enum mem_access of its SGEs */
+	bool read, atomic, imm, se;		/* se: takes IBV_SEND_SOLICITED (A15) */
+};
+
+extern const struct req_op req_ops[WR_OPCODES];
+
+/* A READ or atomic: answered by data, not by an ACK. */
+static inline bool
+req_is_rd(const struct req_wr *wr)
+{
+	return req_ops[wr->opcode].read || req_ops[wr->opcode].atomic;
+}
+
+/* For a CQE; of an opcode that we do not know, any. */
+static inline uint8_t
+req_wc_opcode(uint8_t wr_opcode)
+{
+	return wr_opcode < WR_OPCODES ? req_ops[wr_opcode].wc : (uint8_t)WC_SEND;
+}
+
+/* req_plan.c: the copy and the checks of WQE `index`, kept in qp->tx. Gives it PSNs from req.next on
+ * when it is new; when not, it must still be what it was. FAULT_NONE or why the WR cannot be done. */
+enum fault req_load(struct qp *qp, struct xport *x, uint32_t index);
+/* The same for a READ or atomic that is being answered, in qp->rx. */
+enum fault req_load_answered(struct qp *qp, struct xport *x, uint32_t index);
+/* For a CQE of a WQE that was never started: wr_id, opcode and flags alone. */
+void req_identify(struct qp *qp, uint32_t index);
+/* The SGEs of a copy. */
+struct mem_sgl req_sgl(const struct qp *qp, const struct req_copy *c);
+
+/* The packets of a READ request that begins at PSN `at` of `wr`: up to the end of its piece. */
+uint32_t req_chunk_left(const struct req *req, const struct req_wr *wr, struct psn at);
+
+/* req.c */
+enum req_sent {
+	REQ_SENT,		/* one frame */
+	REQ_WAITS,		/* nothing to send before something happens */
+	REQ_FULL,		/* no slot */
+};
+/* Sends the next request packet if it may. *len: bytes of the frame. */
+enum req_sent req_send(struct qp *qp, struct xport *x, uint32_t *len);
+
+/* There are WQEs not sent, or packets not acknowledged. */
+bool req_has_work(const struct qp *qp);
+
+/* SQD: raises SQ_DRAINED, once, when all that was started is done (E6). */
+void req_check_drained(struct qp *qp, struct xport *x);
+
+/* Back to the oldest packet not acknowledged. */
+void req_go_back(struct qp *qp);
+
+/* Everything before `to` is acknowledged; req.head is the WQE that holds it. The send pointer is
+ * never behind it (B24). */
+void req_una_set(struct qp *qp, struct psn to);
+
+#endif

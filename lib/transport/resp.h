@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The responder: requests in, their effects on memory, and what goes back. Owning core only. */
+#ifndef TRANSPORT_RESP_H
+#define TRANSPORT_RESP_H
+
+#include "transport/qp_priv.h"
+
+/* QP to RTR: expects rq_psn, remembers nothing. */
+void resp_init(struct qp *qp);
+
+/* A request packet (WIRE_REQUEST) for a QP that receives. */
+void resp_rx(struct qp *qp, struct xport *x, const struct wire_pkt *pkt);
+
+/* One packet on its way through the responder. */
+struct resp_job {
+	struct qp *qp;
+	struct xport *x;
+	const struct wire_pkt *pkt;
+	uint8_t *ptr;		/* where the bytes of a WRITE or the word of an atomic lie */
+	enum fault fault;
+};
+
+/* resp_exec.c: what touches memory. FAULT_NONE, or why not. */
+enum fault resp_check_rkey(struct resp_job *job);
+enum fault resp_place_send(struct resp_job *job);
+void resp_place_write(struct resp_job *job);
+uint64_t resp_atomic(struct resp_job *job);
+
+/* The list of the receive WQE in use. */
+struct mem_sgl resp_sgl(const struct qp *qp);
+
+/* resp_replay.c: READs and atomics, remembered until max_dest_rd_atomic newer ones have come. */
+/* One more may be accepted (C9). */
+bool resp_rd_room(const struct qp *qp);
+/* Remembers it; its answer is pending. For an atomic with its result. */
+void resp_rd_accept(struct resp_job *job, uint32_t npsn, uint64_t orig);
+/* A duplicate: its answer is pending again, or it is not one that may be (C5-C7). */
+enum drop_reason resp_rd_again(struct resp_job *job);
+
+/* Nothing more is owed to the peer. */
+void resp_forget(struct qp *qp);
+/* Something is. */
+bool resp_due(const struct qp *qp);
+/* Sends the next packet that is owed, in PSN order: answers, a NAK or an ACK (C24). Bytes sent, or 0
+ * when the outbox is full. Only when something is due and the path is ready. */
+uint32_t resp_send(struct qp *qp, struct xport *x);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * May this request touch the memory it names, and then it does. Called by the responder's steps; on
+ * the owning core. A range is checked whole before its first byte is written, and the rest of it
+ * again with each later packet, so that deregistering in the middle ends the access (C13).
+ */
+#include "transport/resp.h"
+
+#include "mem/place.h"
+
+static enum fault
+check_write(struct resp_job *job)
+{
+	const struct resp *r = &job->qp->resp;
+	uint64_t rest = r->len - r->done;
+
+	if (!r->len)
+		return FAULT_NONE;	/* no byte, no rkey (B4) */
+	if (mr_check(job->x->mrs, r->rkey, job->qp->conf.pd, MEM_REMOTE_WRITE, r->va + r->done, rest,
+		     &job->ptr) != MEM_OK)
+		return FAULT_RKEY;
+	return FAULT_NONE;
+}
+
+static enum fault
+check_read(struct resp_job *job)
+{
+	const struct wire_pkt *pkt = job->pkt;
+	uint8_t *ptr;
+
+	if (pkt->reth.len && mr_check(job->x->mrs, pkt->reth.rkey, job->qp->conf.pd, MEM_REMOTE_READ,
+				      pkt->reth.va, pkt->reth.len, &ptr) != MEM_OK)
+		return FAULT_RKEY;
+	return FAULT_NONE;
+}
+
+static enum fault
+check_atomic(struct resp_job *job)
+{
+	const struct wire_pkt *pkt = job->pkt;
+
+	if (mr_check(job->x->mrs, pkt->atomic.rkey, job->qp->conf.pd, MEM_REMOTE_ATOMIC,
+		     pkt->atomic.va, sizeof(uint64_t), &job->ptr) != MEM_OK)
+		return FAULT_RKEY;
+	/* an aligned VA of a region whose first byte is not: no atomic word */
+	if ((uintptr_t)job->ptr & 7)
+		return FAULT_MISALIGNED;
+	return FAULT_NONE;
+}
+
+enum fault
+resp_check_rkey(struct resp_job *job)
+{
+	uint32_t traits = job->pkt->info->traits;
+
+	if (traits & WIRE_WRITE)
+		return check_write(job);
+	if (traits & WIRE_READ)
+		return check_read(job);
+	if (traits & WIRE_ATOMIC)
+		return check_atomic(job);
+	return FAULT_NONE;
+}
+
+struct mem_sgl
+resp_sgl(const struct qp *qp)
+{
+	return (struct mem_sgl){
+		.sge = qp->resp.wqe.sge,
+		.num_sge = qp->resp.wqe.num_sge,
+		.pd = qp->conf.pd,
+		.need = MEM_LOCAL_WRITE,
+	};
+}
+
+enum fault
+resp_place_send(struct resp_job *job)
+{
+	struct mem_sgl sgl = resp_sgl(job->qp);
+
+	if (!job->pkt->payload_len)
+		return FAULT_NONE;
+	if (mem_sgl_write(job->x->mrs, &sgl, job->qp->resp.done, job->pkt->payload,
+			  job->pkt->payload_len) != MEM_OK)
+		return FAULT_RECV_SGE;
+	return FAULT_NONE;
+}
+
+void
+resp_place_write(struct resp_job *job)
+{
+	if (job->pkt->payload_len)
+		mem_place(job->ptr, job->pkt->payload, job->pkt->payload_len);
+}
+
+/* Operands in host order; lock-prefixed, so atomic with the CPUs' own (C20, C21). */
+uint64_t
+resp_atomic(struct resp_job *job)
+{
+	uint64_t *word = (uint64_t *)(void *)job->ptr;
+	uint64_t orig = job->pkt->atomic.compare;
+
+	if (wire_opcode_op(job->pkt->opcode) == WIRE_FETCH_ADD)
+		return __atomic_fetch_add(word, job->pkt->atomic.swap_add, __ATOMIC_SEQ_CST);
+	__atomic_compare_exchange_n(word, &orig, job->pkt->atomic.swap_add, false, __ATOMIC_SEQ_CST,
+				    __ATOMIC_SEQ_CST);
+	return orig;
+}

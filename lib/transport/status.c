@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What does the application learn, and when is the QP at its end? Called by requester, responder and
+ * completer whenever a WR is done or cannot be done; on the owning core.
+ */
+#include "transport/status.h"
+
+#include "transport/qp_priv.h"
+#include "transport/req.h"
+#include "transport/resp.h"
+
+const struct fault_info fault_info[FAULT_COUNT] = {
+#define FAULT_ROW(name, syndrome, status, event) [FAULT_##name] = { #name, syndrome, status, event },
+	FAULT_LIST(FAULT_ROW)
+#undef FAULT_ROW
+};
+
+void
+xport_event(struct xport *x, uint32_t type, struct qp *qp, struct cq *cq)
+{
+	if (x->num_events == QP_EVENTS_MAX) {
+		x->lost_events++;
+		return;
+	}
+	x->events[x->num_events++] = (struct qp_event){ .type = type, .qp = qp, .cq = cq };
+}
+
+/* All that complete on it end: those in its list now, and who comes later by its next CQE (D-6). */
+static void
+cq_overflowed(struct cq *cq, struct xport *x, bool first)
+{
+	if (!first)
+		return;
+	xport_event(x, EV_CQ_ERR, NULL, cq);
+	list_for_each(n, &cq->users) {
+		struct qp *qp = container_of(n, struct cq_user, node)->qp;
+
+		qp->fatal = true;
+		qp_kick(qp, x);
+	}
+}
+
+static void
+push(struct qp *qp, struct xport *x, struct cq *cq, struct plx_cqe *cqe)
+{
+	enum cq_push res;
+
+	cqe->qp_num = qp->conf.qpn;
+	cqe->qp = qp->conf.handle;
+	cqe->qp_gen = qp->conf.gen;
+	if (cqe->status != WC_SUCCESS)
+		cqe->solicited = 1;	/* D-4: any error wakes */
+	res = cq_push(cq, cqe);
+	if (res == CQ_PUSHED || res == CQ_PUSHED_EVENT) {
+		cnt_add(x->cnt, CNT_CQE, 1);
+		if (res == CQ_PUSHED_EVENT && !cq->event_due) {
+			cq->event_due = true;
+			list_push(&x->cq_events, &cq->event_node);
+		}
+		return;
+	}
+	cnt_add(x->cnt, CNT_CQ_OVERFLOW, 1);
+	cq_overflowed(cq, x, res == CQ_OVERFLOW_FIRST);
+	if (qp->state != QPS_ERR) {
+		qp->fatal = true;
+		qp_kick(qp, x);
+	}
+}
+
+void
+status_send(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome)
+{
+	const struct req_wr *wr = req_wr_at(qp, qp->req.head);
+
+	qp->req.head++;
+	if (f == FAULT_NONE && !(wr->flags & PLX_WQE_SIGNALED))
+		return;
+	push(qp, x, qp->conf.send_cq, &(struct plx_cqe){
+		.wr_id = wr->wr_id,
+		.status = fault_info[f].status,
+		.vendor_err = f == FAULT_NONE ? 0 : fault_vendor_err(f, syndrome),
+		.opcode = req_wc_opcode(wr->opcode),
+		.byte_len = wr->length,
+		.queue = PLX_CQE_SQ,
+		.wq_head = qp->req.head,
+	});
+}
+
+void
+status_recv_ok(struct qp *qp, struct xport *x, const struct status_recv *r)
+{
+	qp->resp.wqe_used = false;
+	push(qp, x, qp->conf.recv_cq, &(struct plx_cqe){
+		.wr_id = qp->resp.wqe.wr_id,
+		.status = WC_SUCCESS,
+		.opcode = r->write ? WC_RECV_RDMA_WITH_IMM : WC_RECV,
+		.byte_len = r->byte_len,
+		.imm = r->has_imm ? r->imm : 0,
+		.wc_flags = r->has_imm ? WC_WITH_IMM : 0,
+		.src_qp = qp->attr.dest_qpn,
+		.solicited = r->solicited,
+		.queue = PLX_CQE_RQ,
+		.wq_head = qp->rq.head,
+	});
+}
+
+static void
+recv_failed(struct qp *qp, struct xport *x, enum fault f)
+{
+	qp->resp.wqe_used = false;
+	push(qp, x, qp->conf.recv_cq, &(struct plx_cqe){
+		.wr_id = qp->resp.wqe.wr_id,
+		.status = fault_info[f].status,
+		.vendor_err = fault_vendor_err(f, fault_info[f].syndrome),
+		.opcode = WC_RECV,
+		.queue = PLX_CQE_RQ,
+		.wq_head = qp->rq.head,
+	});
+}
+
+static void
+flush_sends(struct qp *qp, struct xport *x)
+{
+	struct req *req = &qp->req;
+
+	sq_refresh(&qp->sq, req->head);
+	while (req->head != qp->sq.tail) {
+		if (req->head == req->planned) {
+			req_identify(qp, req->head);
+			req->planned++;
+		}
+		status_send(qp, x, FAULT_FLUSHED, 0);
+	}
+	req->cur = req->planned = req->head;
+	req->una = req->next = req->max;
+	req->rd_out = 0;
+	sq_set_head(&qp->sq, req->head);
+}
+
+/* At most a queue full at a time: who posts without end must not hold the core. */
+void
+status_flush_recvs(struct qp *qp, struct xport *x)
+{
+	uint32_t room = qp->rq.c.max_wr;
+
+	if (qp->resp.wqe_used)
+		recv_failed(qp, x, FAULT_FLUSHED);
+	while (room-- && rq_take(&qp->rq, &qp->resp.wqe) != 0)
+		recv_failed(qp, x, FAULT_FLUSHED);
+	if (rq_want_bell(&qp->rq, true))
+		qp_kick(qp, x);
+}
+
+void
+status_flush(struct qp *qp, struct xport *x)
+{
+	if (qp->state != QPS_ERR) {
+		qp->state = QPS_ERR;
+		xport_trace(x, TRACE_QP_STATE, qp, qp->req.una, QPS_ERR);
+	}
+	qp->retry.ack_at = QP_NEVER;
+	qp->retry.rnr_at = QP_NEVER;
+	flush_sends(qp, x);
+	status_flush_recvs(qp, x);
+}
+
+void
+status_fail_send(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome)
+{
+	qp->state = QPS_ERR;	/* first: a CQE that overflows the CQ must not end the QP again */
+	xport_trace(x, TRACE_QP_STATE, qp, qp->req.una, QPS_ERR);
+	if (qp->req.head == qp->req.planned) {	/* it failed before it had PSNs */
+		req_identify(qp, qp->req.head);
+		qp->req.planned++;
+	}
+	status_send(qp, x, f, syndrome);
+	resp_forget(qp);
+	status_flush(qp, x);
+}
+
+void
+status_fail_recv(struct qp *qp, struct xport *x, enum fault f)
+{
+	bool used = qp->resp.wqe_used;
+
+	qp->state = QPS_ERR;
+	xport_trace(x, TRACE_QP_STATE, qp, qp->resp.epsn, QPS_ERR);
+	if (used)
+		recv_failed(qp, x, f);
+	if (fault_info[f].event != EV_NONE && !(used && fault_info[f].event == EV_QP_REQ_ERR))
+		xport_event(x, fault_info[f].event, qp, NULL);
+	status_flush(qp, x);
+}
