@@ -21,8 +21,9 @@
 	X(plx_resize_cq(struct ibv_cq *a, int b), (void)a, (void)b) \
 	X(plx_set_ece(struct ibv_qp *a, struct ibv_ece *b), (void)a, (void)b) \
 	X(plx_query_ece(struct ibv_qp *a, struct ibv_ece *b), (void)a, (void)b) \
-	X(plx_resolve_eth_l2_from_gid(struct ibv_context *a, struct ibv_ah_attr *b, uint8_t c[ETHERNET_LL_SIZE], \
-				      uint16_t *d), (void)a, (void)b, (void)c, (void)d)
+	X(plx_resolve_eth_l2_from_gid(struct ibv_context *a, struct ibv_ah_attr *b, \
+				      uint8_t c[ETHERNET_LL_SIZE], uint16_t *d), \
+	  (void)a, (void)b, (void)c, (void)d)
 
 /* X(type, declarator): returns NULL and sets errno */
 #define RETURN_NULL(X) \
