@@ -87,7 +87,8 @@ int plx_dealloc_pd(struct ibv_pd *pd);
 /*
  * Any memory. Optional access bits (IBV_ACCESS_OPTIONAL_RANGE) are accepted. NULL: errno EINVAL
  * (length 0, range past the end of the address space, REMOTE_WRITE or REMOTE_ATOMIC without
- * LOCAL_WRITE, unknown bits), EFAULT (not mapped), EOPNOTSUPP (ON_DEMAND), ENOMEM.
+ * LOCAL_WRITE, unknown bits), EFAULT (not mapped), EOPNOTSUPP (ON_DEMAND,
+ * MW_BIND), ENOMEM.
  */
 struct ibv_mr *plx_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access);
 /* `iova` is the address by which WRs and peers name the first byte. */

@@ -11,8 +11,10 @@
 /* what the stack checks; the other known bits change nothing here */
 #define ACCESS_STACK ((unsigned int)IBV_ACCESS_LOCAL_WRITE | ACCESS_REMOTE_CHANGE | \
 		      IBV_ACCESS_REMOTE_READ)
-#define ACCESS_KNOWN (ACCESS_STACK | (unsigned int)(IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED | \
-		      IBV_ACCESS_HUGETLB) | (unsigned int)IBV_ACCESS_OPTIONAL_RANGE)
+#define ACCESS_ABSENT ((unsigned int)(IBV_ACCESS_ON_DEMAND | IBV_ACCESS_MW_BIND))
+#define ACCESS_KNOWN (ACCESS_STACK | ACCESS_ABSENT | \
+		      (unsigned int)(IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB) | \
+		      (unsigned int)IBV_ACCESS_OPTIONAL_RANGE)
 
 /* Is every page of the range mapped? The kernel walks the mappings, not the pages: an asynchronous
  * msync does nothing else. */
@@ -30,10 +32,10 @@ range_mapped(uint64_t addr, uint64_t length)
 static int
 reg_check(uint64_t addr, uint64_t length, unsigned int access)
 {
-	if (access & IBV_ACCESS_ON_DEMAND)
-		return -EOPNOTSUPP;
 	if (access & ~ACCESS_KNOWN)
 		return -EINVAL;
+	if (access & ACCESS_ABSENT)
+		return -EOPNOTSUPP;
 	if ((access & ACCESS_REMOTE_CHANGE) && !(access & IBV_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
 	if (length == 0 || addr + length < addr)

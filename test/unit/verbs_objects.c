@@ -155,6 +155,7 @@ reg_mr__rules(void)
 	CHECK_EQ(try_mr(&w, page, SIZE_MAX, 0), EINVAL);
 	CHECK_EQ(try_mr(&w, page, 4096, 1 << 15), EINVAL);
 	CHECK_EQ(try_mr(&w, page, 4096, IBV_ACCESS_ON_DEMAND), EOPNOTSUPP);
+	CHECK_EQ(try_mr(&w, page, 4096, IBV_ACCESS_MW_BIND), EOPNOTSUPP);
 	CHECK_EQ(try_mr(&w, page, 4096, IBV_ACCESS_RELAXED_ORDERING), 0);
 	CHECK_EQ(mock.last_mr.access, 0);
 	CHECK_EQ(try_mr(&w, page, 4096, IBV_ACCESS_OPTIONAL_RANGE), 0);
