@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -30,7 +31,7 @@ static bool started;	/* by us; the control side's lock guards it */
 struct start {
 	int argc;
 	char *argv[MAX_ARGS];
-	char lcores[32], mem[16];
+	char lcores[32], mem[16], prefix[40];
 	int rc, err;
 };
 
@@ -104,7 +105,9 @@ make_args(struct start *s, const char *port_arg, uint32_t mem_mb)
 	snprintf(s->lcores, sizeof(s->lcores), "--lcores=0@%d", first_cpu());
 	snprintf(s->mem, sizeof(s->mem), "%u", mem_mb);
 	add(s, "pollux");
+	snprintf(s->prefix, sizeof(s->prefix), "--file-prefix=pollux%d", (int)getpid());
 	add(s, s->lcores);
+	add(s, s->prefix);
 	add(s, "--no-pci");
 	add(s, "--no-telemetry");
 	add(s, "--iova-mode=va");
@@ -121,6 +124,23 @@ make_args(struct start *s, const char *port_arg, uint32_t mem_mb)
 		add(s, port_arg);
 }
 
+/* EAL makes a directory for files that it then does not write. It is ours by its prefix; the one above
+ * it goes too when nobody else has anything there. */
+static void
+remove_dir(void)
+{
+	char dir[256];
+	char *slash;
+
+	snprintf(dir, sizeof(dir), "%s", rte_eal_get_runtime_dir());
+	if (rmdir(dir) < 0)
+		return;
+	slash = strrchr(dir, '/');
+	if (slash)
+		*slash = 0;
+	rmdir(dir);
+}
+
 static void *
 init_main(void *arg)
 {
@@ -128,6 +148,7 @@ init_main(void *arg)
 
 	s->rc = rte_eal_init(s->argc, s->argv);
 	s->err = rte_errno;
+	remove_dir();
 	return NULL;
 }
 

@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The engine on a loop port: who drives, messages, bells, a port that is full, EAL's manners. */
+#include "engine/core.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include "check.h"
+
+static struct engine *eng;
+static struct core *core;
+static struct mr_table *mrs;
+static char why[256];
+
+static int
+start_with(const char *spec, bool inline_mode)
+{
+	static char words[256];
+	struct eng_conf conf = { .inline_mode = inline_mode, .cpu = 0 };
+	int rc;
+
+	why[0] = 0;
+	rc = port_conf_parse(spec, words, sizeof(words), &conf.port, why, sizeof(why));
+	if (rc == 0) {
+		mrs = mr_table_new(16);
+		rc = eng_start(&conf, mrs, &eng, why, sizeof(why));
+	}
+	if (rc < 0) {
+		printf("start: %d %s\n", rc, why);
+		return rc;
+	}
+	core = eng_core(eng, 0);
+	return 0;
+}
+
+static void
+stop(void)
+{
+	eng_stop(eng);
+	mr_table_free(mrs);
+}
+
+static int
+same_affinity(const cpu_set_t *before)
+{
+	cpu_set_t now;
+
+	sched_getaffinity(0, sizeof(now), &now);
+	return CPU_EQUAL(before, &now);
+}
+
+/* The first case: EAL starts here. */
+static void
+eng_start__leaves_the_program_as_it_was(void)
+{
+	char name[] = "again", arg[] = "--no-huge", *argv[] = { name, arg, NULL };
+	sigset_t mask_before, mask;
+	cpu_set_t cpus;
+
+	memset(&mask_before, 0, sizeof(mask_before));
+	memset(&mask, 0, sizeof(mask));
+	sched_getaffinity(0, sizeof(cpus), &cpus);
+	pthread_sigmask(SIG_SETMASK, NULL, &mask_before);
+	CHECK_EQ(start_with("loop", true), 0);
+	CHECK(same_affinity(&cpus));
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	CHECK_MEM(&mask, &mask_before, sizeof(mask));
+	CHECK(rte_eal_init(2, argv) < 0);
+	CHECK_EQ(rte_errno, EALREADY);
+	CHECK_EQ(rte_lcore_id(), LCORE_ID_ANY);
+	CHECK(access(rte_eal_get_runtime_dir(), F_OK) != 0);	/* nothing is left in /run/dpdk */
+	stop();
+}
+
+static void
+eng_start__again_after_a_stop(void)
+{
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(start_with("loop", i & 1), 0);
+		CHECK(eng_link_up(eng));
+		stop();
+	}
+}
+
+static void
+core_try__one_holder(void)
+{
+	CHECK_EQ(start_with("loop", true), 0);
+	while (!core_try(core, false))
+		;
+	CHECK(!core_try(core, false));
+	CHECK(!core_leave(core));
+	while (!core_try(core, false))
+		;
+	CHECK(!core_try(core, true));	/* and asks for one round more */
+	CHECK(core_leave(core));	/* so it is held again */
+	CHECK(!core_leave(core));
+	stop();
+}
+
+static void
+core_try__lcore_id_is_the_cores(void)
+{
+	CHECK_EQ(start_with("loop", true), 0);
+	while (!core_try(core, false))
+		;
+	CHECK_EQ(rte_lcore_id(), core->lcore);
+	CHECK(core->lcore != LCORE_ID_ANY);
+	core_leave(core);
+	CHECK_EQ(rte_lcore_id(), LCORE_ID_ANY);
+	stop();
+}
+
+#define CALLERS 3
+#define CALLS 2000
+static uint64_t plain;			/* no atomic: eng_call() says one at a time */
+static uint32_t running;
+
+static int
+add_one(struct core *c, void *arg)
+{
+	(void)c;
+	plain += *(int *)arg;
+	return (int)(plain & 0xff);
+}
+
+static void *
+caller(void *arg)
+{
+	int one = 1;
+
+	(void)arg;
+	for (int i = 0; i < CALLS; i++)
+		eng_call(core, add_one, &one);
+	__atomic_sub_fetch(&running, 1, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+static void
+call_from_many(bool inline_mode)
+{
+	pthread_t t[CALLERS];
+
+	CHECK_EQ(start_with("loop", inline_mode), 0);
+	plain = 0;
+	running = CALLERS;
+	for (int i = 0; i < CALLERS; i++)
+		pthread_create(&t[i], NULL, caller, NULL);
+	while (__atomic_load_n(&running, __ATOMIC_ACQUIRE)) {
+		core_drive_poll(core);
+		core_drive_post(core);
+		sched_yield();
+	}
+	for (int i = 0; i < CALLERS; i++)
+		pthread_join(t[i], NULL);
+	CHECK_EQ(plain, CALLERS * CALLS);
+	stop();
+}
+
+static void
+eng_call__from_many_threads_inline(void)
+{
+	call_from_many(true);
+}
+
+static void
+eng_call__from_many_threads_dedicated(void)
+{
+	call_from_many(false);
+}
+
+static int
+give_back(struct core *c, void *arg)
+{
+	(void)c;
+	return *(int *)arg;
+}
+
+static void
+eng_call__returns_what_the_function_did(void)
+{
+	int rc = -42;
+
+	CHECK_EQ(start_with("loop", true), 0);
+	CHECK_EQ((uint64_t)eng_call(core, give_back, &rc), (uint64_t)-42);
+	stop();
+}
+
+static struct qp *
+no_qp(void *arg, uint32_t handle)
+{
+	(*(uint64_t *)arg) += handle;
+	return NULL;
+}
+
+static int
+join(struct core *c, void *arg)
+{
+	core_client_add(c, arg);
+	return 0;
+}
+
+static int
+leave(struct core *c, void *arg)
+{
+	core_client_del(c, arg);
+	return 0;
+}
+
+static void
+core_submit__takes_every_bell_once(void)
+{
+	static struct plx_bell_ring ring;
+	static struct plx_wq_ctl wq[300];
+	uint64_t sum = 0, expect = 0;
+	struct core_client client = { .ring = &ring, .qp_of = no_qp, .arg = &sum, .async_fd = -1 };
+
+	memset(&ring, 0, sizeof(ring));
+	memset(wq, 0, sizeof(wq));
+	CHECK_EQ(start_with("loop", true), 0);
+	eng_call(core, join, &client);
+	for (uint32_t i = 0; i < 300; i++) {
+		plx_bell_publish(&ring, &wq[i], 1, i, i & 1 ? PLX_BELL_RQ : PLX_BELL_SQ);
+		plx_bell_publish(&ring, &wq[i], 2, i, PLX_BELL_SQ);	/* on its way already */
+		expect += i;
+	}
+	for (int i = 0; i < 10; i++)
+		core_drive_post(core);
+	eng_call(core, leave, &client);
+	CHECK_EQ(sum, expect);
+	CHECK_EQ(client.head, 300);
+	CHECK_EQ(ring.slot[299], 0);
+	stop();
+}
+
+static bool fake_up;
+static uint16_t fake_takes;
+
+static uint16_t
+fake_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
+{
+	(void)p, (void)queue, (void)bufs, (void)n;
+	return 0;
+}
+
+static uint16_t
+fake_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
+{
+	uint16_t take = n < fake_takes ? n : fake_takes;
+
+	(void)p, (void)queue;
+	rte_pktmbuf_free_bulk(bufs, take);
+	return take;
+}
+
+static bool
+fake_link(struct port *p)
+{
+	(void)p;
+	return fake_up;
+}
+
+static const struct port_driver fake = {
+	.name = "fake", .rx = fake_rx, .tx = fake_tx, .link_up = fake_link,
+};
+
+static void
+fill_outbox(uint32_t n)
+{
+	while (n-- && out_get(&core->out))
+		out_put(&core->out, 60, false);
+}
+
+/* With the lock held throughout: a port that takes what the test says. */
+static void
+hold_with_fake(const struct port_driver **real)
+{
+	while (!core_try(core, false))
+		;
+	core_round(core, CORE_ROUND_WHOLE);
+	*real = core->port->drv;
+	core->port->drv = &fake;
+}
+
+static void
+release(const struct port_driver *real)
+{
+	core->port->drv = real;
+	core_leave(core);
+}
+
+static void
+core_tx__full_port_keeps_frames_and_slots_shrink(void)
+{
+	const struct port_driver *real;
+
+	CHECK_EQ(start_with("loop", true), 0);
+	hold_with_fake(&real);
+	CHECK_EQ(core->out.cap, CORE_OUT);
+	fake_up = true;
+	fake_takes = 10;
+	fill_outbox(CORE_OUT);
+	core_tx(core);
+	CHECK_EQ(core->num_txq, CORE_OUT - 10);
+	fake_takes = 0;
+	for (int i = 0; i < 4; i++) {
+		fill_outbox(CORE_OUT);
+		core_tx(core);
+	}
+	CHECK_EQ(core->out.cap, 0);
+	CHECK_EQ(core->num_txq, CORE_TXQ - CORE_NET_TX);
+	fake_takes = UINT16_MAX;
+	core_tx(core);
+	CHECK_EQ(core->num_txq, 0);
+	CHECK_EQ(core->out.cap, CORE_OUT);
+	release(real);
+	stop();
+}
+
+static void
+core_tx__no_link_loses_frames(void)
+{
+	const struct port_driver *real;
+
+	CHECK_EQ(start_with("loop", true), 0);
+	hold_with_fake(&real);
+	fake_up = false;
+	fake_takes = 0;
+	fill_outbox(20);
+	core_tx(core);
+	CHECK_EQ(core->num_txq, 0);
+	CHECK_EQ(core->out.cap, CORE_OUT);
+	release(real);
+	stop();
+}
+
+static void
+core_net_send__bounded_while_the_port_is_full(void)
+{
+	const struct port_driver *real;
+	uint8_t frame[60] = { 0 };
+
+	CHECK_EQ(start_with("loop", true), 0);
+	hold_with_fake(&real);
+	fake_up = true;
+	fake_takes = 0;
+	for (int i = 0; i < 1000; i++)
+		core_net_send(core, frame, sizeof(frame));
+	fill_outbox(CORE_OUT);
+	core_tx(core);
+	CHECK(core->num_txq <= CORE_TXQ);
+	core_net_send(core, frame, core->port->max_frame + 1);
+	fake_takes = UINT16_MAX;
+	core_tx(core);
+	CHECK_EQ(core->num_txq, 0);
+	release(real);
+	stop();
+}
+
+static void
+core_tx__frames_for_ourselves_come_back(void)
+{
+	CHECK_EQ(start_with("loop", true), 0);
+	while (!core_try(core, false))
+		;
+	core_round(core, CORE_ROUND_WHOLE);
+	memset(out_get(&core->out)->data, 0, 60);
+	out_put(&core->out, 60, true);
+	CHECK(core_tx(core) > 0);
+	CHECK_EQ(core->loop_tail - core->loop_head, 1);
+	core_rx(core);
+	CHECK_EQ(core->loop_tail - core->loop_head, 0);
+	CHECK(cnt_read(&core->cnt.cnt[CNT_RX_FRAMES]) >= 1);
+	core_leave(core);
+	stop();
+}
+
+static void
+eng_forked__child_drives_nothing(void)
+{
+	uint64_t before;
+	int status = -1;
+	pid_t pid;
+
+	CHECK_EQ(start_with("loop", true), 0);
+	pid = fork();
+	if (pid == 0) {
+		eng_forked(eng);
+		before = core->x.now;
+		core_drive_poll(core);
+		core_drive_post(core);
+		eng_exit(eng);	/* and the port stays the parent's */
+		_exit(core->x.now == before ? 0 : 1);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 0);
+	core_drive_poll(core);
+	stop();
+}
+
+static void
+idle__sleeps_when_nobody_wants_anything(void)
+{
+	struct timespec cpu0, cpu1;
+	uint64_t spent;
+
+	CHECK_EQ(start_with("loop", true), 0);
+	usleep(20000);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu0);
+	usleep(300000);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu1);
+	spent = (uint64_t)(cpu1.tv_sec - cpu0.tv_sec) * 1000000000u + (uint64_t)cpu1.tv_nsec -
+		(uint64_t)cpu0.tv_nsec;
+	CHECK(spent < 60000000);	/* a fifth of a CPU; a few per cent on a quiet machine */
+	stop();
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE(eng_start__leaves_the_program_as_it_was),
+	CHECK_CASE(eng_start__again_after_a_stop),
+	CHECK_CASE(core_try__one_holder),
+	CHECK_CASE(core_try__lcore_id_is_the_cores),
+	CHECK_CASE(eng_call__from_many_threads_inline),
+	CHECK_CASE(eng_call__from_many_threads_dedicated),
+	CHECK_CASE(eng_call__returns_what_the_function_did),
+	CHECK_CASE(core_submit__takes_every_bell_once),
+	CHECK_CASE(core_tx__full_port_keeps_frames_and_slots_shrink),
+	CHECK_CASE(core_tx__no_link_loses_frames),
+	CHECK_CASE(core_net_send__bounded_while_the_port_is_full),
+	CHECK_CASE(core_tx__frames_for_ourselves_come_back),
+	CHECK_CASE(eng_forked__child_drives_nothing),
+	CHECK_CASE(idle__sleeps_when_nobody_wants_anything),
+};
+
+CHECK_MAIN(cases)
