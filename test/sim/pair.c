@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two hosts in one thread: memory, rings, wire and clock. See pair.h. */
+#include "pair.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "wire/icrc.h"
+
+#define SLOTS 32u
+#define FRAME_ROOM 4608u
+#define WIRE_MAX 4096u
+#define DELAY_NS 1000u
+#define NS_PER_BYTE_X100 8u	/* 100 Gb/s */
+#define QUANTUM 16384u
+#define QPN(side) (0x001234u + (side) * 0x111111u)
+
+struct pair_frame {
+	uint64_t at;
+	uint64_t seq;
+	uint32_t from, len;
+	bool used;
+	uint8_t data[FRAME_ROOM];
+};
+
+struct pair_wire {
+	struct pair_frame frame[WIRE_MAX];
+	uint64_t seq, rng;
+	uint64_t free_at[2];
+	struct out_slot slot[2][SLOTS];
+	struct outbox out[2];
+	uint8_t room[2][SLOTS][FRAME_ROOM];
+};
+
+uint64_t
+pair_random(uint64_t *state)
+{
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	return z ^ z >> 31;
+}
+
+static bool
+chance(struct pair *p, uint32_t ppm)
+{
+	return ppm && pair_random(&p->wire->rng) % 1000000 < ppm;
+}
+
+static void
+wire_add(struct pair *p, uint32_t from, const uint8_t *data, uint32_t len, uint64_t at)
+{
+	struct pair_wire *w = p->wire;
+
+	for (uint32_t i = 0; i < WIRE_MAX; i++) {
+		struct pair_frame *f = &w->frame[(w->seq + i) % WIRE_MAX];
+
+		if (f->used)
+			continue;
+		f->used = true;
+		f->at = at;
+		f->seq = w->seq++;
+		f->from = from;
+		f->len = len;
+		memcpy(f->data, data, len);
+		return;
+	}
+	assert(!"the wire is full");
+}
+
+static void
+wire_send(struct pair *p, uint32_t from, const uint8_t *data, uint32_t len)
+{
+	struct pair_wire *w = p->wire;
+	uint64_t start = w->free_at[from] > p->now ? w->free_at[from] : p->now;
+	uint64_t at = start + len * NS_PER_BYTE_X100 / 100 + DELAY_NS;
+	struct wire_pkt pkt;
+
+	p->frames++;
+	w->free_at[from] = at - DELAY_NS;
+	if (wire_parse(data, len, &pkt) != DROP_NONE || !wire_icrc_ok(&pkt))
+		assert(!"a frame of ours that does not parse");
+	if ((p->filter && !p->filter(p, from, &pkt)) || chance(p, p->conf.loss)) {
+		p->lost++;
+		return;
+	}
+	if (chance(p, p->conf.reorder)) {
+		at += 1 + pair_random(&w->rng) % (4 * DELAY_NS);
+		p->delayed++;
+	}
+	wire_add(p, from, data, len, at);
+	if (chance(p, p->conf.dup)) {
+		p->doubled++;
+		wire_add(p, from, data, len, at + pair_random(&w->rng) % (8 * DELAY_NS));
+	}
+}
+
+static struct pair_frame *
+wire_next(struct pair *p)
+{
+	struct pair_frame *best = NULL;
+
+	for (uint32_t i = 0; i < WIRE_MAX; i++) {
+		struct pair_frame *f = &p->wire->frame[i];
+
+		if (f->used && (!best || f->at < best->at || (f->at == best->at && f->seq < best->seq)))
+			best = f;
+	}
+	return best;
+}
+
+static void
+deliver(struct pair *p, struct pair_frame *f)
+{
+	struct pair_side *to = &p->side[!f->from];
+	enum drop_reason why;
+	struct wire_pkt pkt;
+	struct qp *qp;
+
+	why = wire_parse(f->data, f->len, &pkt);
+	if (why == DROP_NONE)
+		why = demux_rx(to->demux, &pkt, &qp);
+	if (why == DROP_NONE)
+		qp_rx(qp, &to->x, &pkt);
+	else
+		cnt_drop(&to->cnt, why);
+	f->used = false;
+}
+
+static void
+run_side(struct pair_side *s)
+{
+	struct pair *p = s->pair;
+	struct outbox *ob = s->x.out;
+	struct list_node *n;
+
+	s->x.now = p->now;
+	while ((n = list_pop(&s->x.run))) {
+		bool more;
+
+		ob->used = 0;
+		more = qp_run(qp_of_run(n), &s->x, QUANTUM);
+		for (uint32_t i = 0; i < ob->used; i++)
+			wire_send(p, s->index, ob->slot[i].data, ob->slot[i].len);
+		if (more)
+			list_push(&s->x.run, n);
+	}
+}
+
+static uint64_t
+earliest(const struct pair *p, const struct pair_frame *f)
+{
+	uint64_t at = f ? f->at : QP_NEVER;
+
+	for (uint32_t i = 0; i < 2; i++)
+		if (qp_wake_at(p->side[i].qp) < at)
+			at = qp_wake_at(p->side[i].qp);
+	return at;
+}
+
+void
+pair_run(struct pair *p, uint64_t until)
+{
+	for (;;) {
+		struct pair_frame *f;
+		uint64_t at;
+
+		run_side(&p->side[0]);
+		run_side(&p->side[1]);
+		f = wire_next(p);
+		at = earliest(p, f);
+		if (at == QP_NEVER || at > until)
+			return;
+		if (at > p->now)
+			p->now = at;
+		for (uint32_t i = 0; i < 2; i++)
+			p->side[i].x.now = p->now;
+		while (f && f->at <= p->now) {
+			deliver(p, f);
+			f = wire_next(p);
+		}
+		for (uint32_t i = 0; i < 2; i++)
+			if (qp_wake_at(p->side[i].qp) <= p->now)
+				qp_timer(p->side[i].qp, &p->side[i].x);
+	}
+}
+
+/* Setting up */
+
+static void *
+zeroed(size_t len)
+{
+	void *m = aligned_alloc(64, (len + 63) & ~(size_t)63);
+
+	if (m)
+		memset(m, 0, (len + 63) & ~(size_t)63);
+	return m;
+}
+
+static uint32_t
+log2_up(uint32_t n)
+{
+	uint32_t k = 0;
+
+	while ((1u << k) < n)
+		k++;
+	return k;
+}
+
+static void
+defaults(struct pair_conf *c)
+{
+#define DEFAULT(field, value) do { if (!c->field) c->field = (value); } while (0)
+	DEFAULT(mtu, 3);
+	DEFAULT(max_wr, 64);
+	DEFAULT(max_sge, 4);
+	DEFAULT(max_inline, 128);
+	DEFAULT(cq_size, 1024);
+	DEFAULT(access, MEM_REMOTE_WRITE | MEM_REMOTE_READ | MEM_REMOTE_ATOMIC);
+	DEFAULT(max_rd_atomic, 4);
+	DEFAULT(timeout, 8);
+	DEFAULT(min_rnr_timer, 1);
+#undef DEFAULT
+}
+
+static void
+make_path(struct qp_path *path, uint32_t side, bool ip6)
+{
+	struct wire_tmpl_conf t = { .hop_limit = 64, .udp_sport = 0xc000 };
+
+	for (uint32_t i = 0; i < 2; i++) {
+		uint8_t *gid = i ? t.dst_gid : t.src_gid;
+
+		if (!ip6)
+			memset(gid + 10, 0xff, 2);
+		else
+			gid[0] = 0xfd;
+		gid[12] = 10;
+		gid[15] = (uint8_t)(1 + (i ^ side));
+		(i ? t.dst_mac : t.src_mac)[0] = 2;
+		(i ? t.dst_mac : t.src_mac)[5] = gid[15];
+	}
+	memcpy(path->src_gid, t.src_gid, 16);
+	memcpy(path->dst_gid, t.dst_gid, 16);
+	wire_tmpl_make(&path->tmpl, &t);
+	path->ready = true;
+}
+
+static void
+make_queues(struct pair_side *s, struct qp_conf *c)
+{
+	const struct pair_conf *pc = &s->pair->conf;
+	struct wq_conf *wq[2] = { &c->sq, &c->rq };
+
+	s->cq_log2 = log2_up(pc->cq_size);
+	for (uint32_t i = 0; i < 2; i++) {
+		s->cq_ctl[i] = zeroed(sizeof(*s->cq_ctl[i]));
+		s->cq_ring[i] = zeroed(sizeof(struct plx_cqe) << s->cq_log2);
+		cq_init(&s->cq[i], s->cq_ctl[i], s->cq_ring[i], s->cq_log2, pc->cq_size);
+		wq[i]->log2_size = log2_up(pc->max_wr);
+		wq[i]->max_wr = pc->max_wr;
+		wq[i]->max_sge = pc->max_sge;
+		wq[i]->stride = i ? plx_rq_stride(pc->max_sge) : plx_sq_stride(pc->max_sge, pc->max_inline);
+		s->wq_ctl[i] = wq[i]->ctl = zeroed(sizeof(*wq[i]->ctl));
+		s->wq_slots[i] = wq[i]->slots = zeroed((size_t)wq[i]->stride << wq[i]->log2_size);
+	}
+}
+
+static void
+connect_qp(struct pair_side *s)
+{
+	const struct pair_conf *pc = &s->pair->conf;
+	struct qp_attr a = {
+		.state = 1, .port_num = 1, .access_flags = pc->access, .path_mtu = pc->mtu,
+		.dest_qpn = QPN(!s->index), .sq_psn = pc->psn[s->index], .rq_psn = pc->psn[!s->index],
+		.max_rd_atomic = pc->max_rd_atomic, .max_dest_rd_atomic = pc->max_rd_atomic,
+		.min_rnr_timer = pc->min_rnr_timer, .timeout = pc->timeout,
+		.retry_cnt = pc->retry_cnt, .rnr_retry = pc->rnr_retry, .path = s->path,
+	};
+	int err = qp_modify(s->qp, &s->x, 1 << 0 | 1 << 3 | 1 << 4 | 1 << 5, &a);
+
+	a.state = 2;
+	err |= qp_modify(s->qp, &s->x, 1 << 0 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 15 | 1 << 17 | 1 << 20,
+			 &a);
+	a.state = 3;
+	err |= qp_modify(s->qp, &s->x, 1 << 0 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 13 | 1 << 16, &a);
+	assert(!err);
+	(void)err;
+}
+
+static void
+make_side(struct pair *p, uint32_t index)
+{
+	struct pair_side *s = &p->side[index];
+	struct qp_conf c = {
+		.qpn = QPN(index), .handle = 7 + index, .gen = 3, .type = 2, .pd = 1,
+		.send_cq = &s->cq[0], .recv_cq = &s->cq[1], .max_inline = p->conf.max_inline,
+		.port_ip_mtu = 4200, .dev_max_rd_atomic = 16, .dev_max_dest_rd_atomic = 16,
+	};
+	struct mr d = { .pd = 1, .access = 15, .length = PAIR_MEM };
+	uint8_t *all = zeroed(PAIR_MEM + 2 * PAIR_RED);
+
+	s->pair = p;
+	s->index = index;
+	s->mem = all + PAIR_RED;
+	memset(all, 0xa5, PAIR_RED);
+	memset(s->mem + PAIR_MEM, 0xa5, PAIR_RED);
+	d.base = s->mem;
+	d.iova = (uintptr_t)s->mem;
+	s->mrs = mr_table_new(64);
+	mr_add(s->mrs, &d, &s->mr);
+	for (uint32_t i = 0; i < SLOTS; i++)
+		p->wire->slot[index][i].data = p->wire->room[index][i];
+	p->wire->out[index] = (struct outbox){ .slot = p->wire->slot[index], .cap = SLOTS };
+	xport_init(&s->x, &p->wire->out[index], s->mrs, &s->cnt, NULL);
+	s->x.max_inflight = p->conf.max_inflight;
+	make_queues(s, &c);
+	make_path(&s->path, index, p->conf.ip6);
+	s->qp = zeroed(qp_size());
+	if (qp_init(s->qp, &c))
+		assert(!"conf");
+	s->demux = demux_new();
+	demux_add(s->demux, c.qpn, s->qp);
+	connect_qp(s);
+}
+
+struct pair *
+pair_new(const struct pair_conf *conf)
+{
+	struct pair *p = zeroed(sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->conf = *conf;
+	defaults(&p->conf);
+	p->now = 1000000;
+	p->wire = calloc(1, sizeof(*p->wire));
+	if (!p->wire) {
+		free(p);
+		return NULL;
+	}
+	p->wire->rng = p->conf.seed;
+	make_side(p, 0);
+	make_side(p, 1);
+	return p;
+}
+
+void
+pair_free(struct pair *p)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		struct pair_side *s = &p->side[i];
+
+		qp_fini(s->qp, &s->x);
+		free(s->qp);
+		demux_free(s->demux);
+		mr_table_free(s->mrs);
+		free(s->mem - PAIR_RED);
+		for (uint32_t k = 0; k < 2; k++) {
+			free(s->cq_ctl[k]);
+			free(s->cq_ring[k]);
+			free(s->wq_ctl[k]);
+			free(s->wq_slots[k]);
+		}
+	}
+	free(p->wire);
+	free(p);
+}
+
+/* The application's side of the rings */
+
+void
+pair_post_send(struct pair_side *s, const struct plx_sq_wqe *w, const void *sge_or_data)
+{
+	const struct wq_conf *c = &qp_conf(s->qp)->sq;
+	uint32_t tail = s->wq_ctl[0]->tail;
+	uint8_t *slot = s->wq_slots[0] + (size_t)(tail & ((1u << c->log2_size) - 1)) * c->stride;
+	size_t len = w->flags & PLX_WQE_INLINE ? w->length : w->num_sge * sizeof(struct plx_sge);
+
+	memcpy(slot, w, sizeof(*w));
+	if (len)
+		memcpy(slot + sizeof(*w), sge_or_data, len);
+	__atomic_store_n(&s->wq_ctl[0]->tail, tail + 1, __ATOMIC_RELEASE);
+	s->x.now = s->pair->now;
+	qp_sq_bell(s->qp, &s->x);
+}
+
+void
+pair_post_recv(struct pair_side *s, uint64_t wr_id, const struct plx_sge *sge, uint32_t num_sge)
+{
+	const struct wq_conf *c = &qp_conf(s->qp)->rq;
+	uint32_t tail = s->wq_ctl[1]->tail;
+	uint8_t *slot = s->wq_slots[1] + (size_t)(tail & ((1u << c->log2_size) - 1)) * c->stride;
+	struct plx_rq_wqe w = { .wr_id = wr_id, .num_sge = num_sge };
+
+	memcpy(slot, &w, sizeof(w));
+	if (num_sge)
+		memcpy(slot + sizeof(w), sge, num_sge * sizeof(*sge));
+	__atomic_store_n(&s->wq_ctl[1]->tail, tail + 1, __ATOMIC_RELEASE);
+	s->x.now = s->pair->now;
+	if (s->wq_ctl[1]->bell_wanted)
+		qp_rq_bell(s->qp, &s->x);
+}
+
+bool
+pair_poll(struct pair_side *s, uint32_t queue, struct plx_cqe *out)
+{
+	struct plx_cq_ctl *ctl = s->cq_ctl[queue];
+	struct plx_cqe *e = &s->cq_ring[queue][ctl->head & ((1u << s->cq_log2) - 1)];
+
+	if (__atomic_load_n(&e->phase, __ATOMIC_ACQUIRE) != plx_cqe_phase(ctl->head, s->cq_log2))
+		return false;
+	*out = *e;
+	__atomic_store_n(&ctl->head, ctl->head + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+struct plx_sge
+pair_sge(const struct pair_side *s, uint32_t offset, uint32_t length)
+{
+	return (struct plx_sge){ (uintptr_t)s->mem + offset, length, s->mr->key };
+}
+
+bool
+pair_red_zones_ok(const struct pair *p)
+{
+	for (uint32_t i = 0; i < 2; i++)
+		for (uint32_t k = 0; k < PAIR_RED; k++)
+			if ((p->side[i].mem - PAIR_RED)[k] != 0xa5 ||
+			    p->side[i].mem[PAIR_MEM + k] != 0xa5)
+				return false;
+	return true;
+}

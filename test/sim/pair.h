@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Two hosts with one RC QP each, a wire between them and one virtual clock, all in memory and in one
+ * thread. The wire loses, doubles and reorders by a generator keyed with a seed, so that a run can be
+ * repeated. The transport under test is the product's; rings are written and polled here as an
+ * application does.
+ */
+#ifndef SIM_PAIR_H
+#define SIM_PAIR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "transport/demux.h"
+#include "transport/qp.h"
+
+#define PAIR_MEM (4u << 20)	/* bytes of memory a side, between two red zones */
+#define PAIR_RED 4096u
+
+struct pair_conf {
+	uint32_t psn[2];	/* sq_psn of side 0 and of side 1 */
+	uint32_t mtu;		/* enum ibv_mtu; 0: 3 (1024) */
+	uint32_t max_wr;	/* 0: 64 */
+	uint32_t max_sge;	/* 0: 4 */
+	uint32_t max_inline;	/* 0: 128 */
+	uint32_t cq_size;	/* 0: 1024 */
+	uint32_t access;	/* qp_access_flags; 0: remote write, read and atomic */
+	uint32_t max_inflight;
+	uint8_t max_rd_atomic;	/* both ways; 0: 4 */
+	uint8_t timeout;	/* 0: 8 */
+	uint8_t retry_cnt;	/* taken as it is */
+	uint8_t rnr_retry;
+	uint8_t min_rnr_timer;	/* 0: 1 (10 us) */
+	bool ip6;
+	/* the wire, in parts of a million */
+	uint64_t seed;
+	uint32_t loss, dup, reorder;
+};
+
+struct pair;
+
+struct pair_side {
+	struct pair *pair;
+	uint32_t index;
+	struct xport x;
+	struct cnt_block cnt;
+	struct mr_table *mrs;
+	struct demux *demux;
+	struct mr *mr;		/* all of `mem`, every right */
+	uint8_t *mem;		/* PAIR_MEM bytes; its addresses are the iova too */
+	struct cq cq[2];	/* send, receive */
+	struct plx_cq_ctl *cq_ctl[2];
+	struct plx_cqe *cq_ring[2];
+	uint32_t cq_log2;
+	struct plx_wq_ctl *wq_ctl[2];
+	uint8_t *wq_slots[2];
+	struct qp *qp;
+	struct qp_path path;
+};
+
+struct pair {
+	struct pair_conf conf;
+	uint64_t now;
+	struct pair_side side[2];
+	/* The last word on every frame: false: it is lost. Called before the generator. NULL: none. */
+	bool (*filter)(struct pair *p, uint32_t from, const struct wire_pkt *pkt);
+	void *filter_arg;
+	uint64_t frames, lost, doubled, delayed;
+	struct pair_wire *wire;
+};
+
+/* Both QPs in RTS. NULL: no memory. */
+struct pair *pair_new(const struct pair_conf *conf);
+void pair_free(struct pair *p);
+
+/* As an application that counts its slots itself. SGEs or inline bytes, as w->flags says. */
+void pair_post_send(struct pair_side *s, const struct plx_sq_wqe *w, const void *sge_or_data);
+void pair_post_recv(struct pair_side *s, uint64_t wr_id, const struct plx_sge *sge, uint32_t num_sge);
+/* The next CQE of queue 0 (send) or 1 (receive). */
+bool pair_poll(struct pair_side *s, uint32_t queue, struct plx_cqe *out);
+
+/* Lets both work until nothing is due, but not longer than to `until`, ns. */
+void pair_run(struct pair *p, uint64_t until);
+
+/* An SGE into a side's memory. */
+struct plx_sge pair_sge(const struct pair_side *s, uint32_t offset, uint32_t length);
+
+/* Nothing was written outside the memory of either side. */
+bool pair_red_zones_ok(const struct pair *p);
+
+/* Next number of a seeded sequence (splitmix64). */
+uint64_t pair_random(uint64_t *state);
+
+#endif
