@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lines that make the scene: host, mr, qp, use, dereg, fill, path. */
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "data.h"
+#include "run.h"
+
+/* host [ip=4|6] [slots=N] [quantum=N] [inflight=N] */
+static void
+cmd_host(struct run *r, struct words *w)
+{
+	r->h.ip6 = run_opt(r, w, "ip", 4) == 6;
+	r->h.slots = (uint32_t)run_opt(r, w, "slots", r->h.slots);
+	r->h.quantum = (uint32_t)run_opt(r, w, "quantum", r->h.quantum);
+	r->h.x.max_inflight = (uint32_t)run_opt(r, w, "inflight", r->h.x.max_inflight);
+}
+
+static const struct {
+	const char *name;
+	uint32_t bit;
+} rights[] = {
+	{ "lw", IBV_ACCESS_LOCAL_WRITE }, { "rw", IBV_ACCESS_REMOTE_WRITE },
+	{ "rr", IBV_ACCESS_REMOTE_READ }, { "ra", IBV_ACCESS_REMOTE_ATOMIC }, { "none", 0 },
+};
+
+/* access=lw,rw,rr,ra or none; all without the option. */
+static uint32_t
+access_flags(struct run *r, struct words *w)
+{
+	const char *text = words_opt(w, "access");
+	char *copy = run_strdup(r, text ? text : "lw,rw,rr,ra"), *part;
+	uint32_t flags = 0;
+
+	while ((part = strsep(&copy, ","))) {
+		size_t i = 0;
+
+		while (i < 5 && strcmp(part, rights[i].name))
+			i++;
+		if (i == 5)
+			run_fail(r, "no such right: %s", part);
+		flags |= rights[i].bit;
+	}
+	return flags;
+}
+
+/* mr NAME LENGTH [access=...] [pd=N] [iova=N] */
+static void
+cmd_mr(struct run *r, struct words *w)
+{
+	const char *name = words_next(w), *len = words_next(w);
+	struct mr d = { .pd = (uint32_t)run_opt(r, w, "pd", 1), .iova = run_opt(r, w, "iova", 0),
+			.access = access_flags(r, w) };
+
+	if (!name || !len)
+		run_fail(r, "mr NAME LENGTH");
+	d.length = run_number(r, len);
+	if (!host_mr_add(&r->h, name, &d))
+		run_fail(r, "mr_add refuses it");
+}
+
+static void
+cmd_dereg(struct run *r, struct words *w)
+{
+	const char *name = words_next(w);
+	struct host_mr *m = name ? host_mr_find(&r->h, name) : NULL;
+
+	if (!m)
+		run_fail(r, "dereg REGION");
+	host_mr_dereg(&r->h, m);
+}
+
+static const char *const state_names[] = { "reset", "init", "rtr", "rts" };
+
+static uint32_t
+state_of(struct run *r, const char *name)
+{
+	for (uint32_t i = 0; i < 4; i++)
+		if (!strcmp(name, state_names[i]))
+			return i;
+	run_fail(r, "state is reset, init, rtr or rts");
+}
+
+static uint32_t
+mtu_of(struct run *r, uint64_t bytes)
+{
+	for (uint32_t i = IBV_MTU_256; i <= IBV_MTU_4096; i++)
+		if (128u << i == bytes)
+			return i;
+	run_fail(r, "mtu is 256, 512, 1024, 2048 or 4096");
+}
+
+static void
+want_of(struct run *r, struct words *w, struct host_qp_want *want)
+{
+	struct qp_attr *a = &want->attr;
+
+	memset(want, 0, sizeof(*want));
+	a->path_mtu = mtu_of(r, run_opt(r, w, "mtu", 1024));
+	a->access_flags = access_flags(r, w);
+	a->timeout = (uint8_t)run_opt(r, w, "timeout", 10);
+	a->retry_cnt = (uint8_t)run_opt(r, w, "retry_cnt", 7);
+	a->rnr_retry = (uint8_t)run_opt(r, w, "rnr_retry", 7);
+	a->min_rnr_timer = (uint8_t)run_opt(r, w, "min_rnr", 12);
+	a->max_rd_atomic = (uint8_t)run_opt(r, w, "rd", 16);
+	a->max_dest_rd_atomic = (uint8_t)run_opt(r, w, "dest_rd", 16);
+	want->sq = (uint32_t)run_opt(r, w, "sq", 256);
+	want->rq = (uint32_t)run_opt(r, w, "rq", 256);
+	want->send_cqe = (uint32_t)run_opt(r, w, "scq", 1024);
+	want->recv_cqe = (uint32_t)run_opt(r, w, "rcq", 1024);
+	want->pd = (uint32_t)run_opt(r, w, "pd", 1);
+	want->max_inline = (uint32_t)run_opt(r, w, "inline", PLX_MAX_INLINE);
+	want->psn = (int)run_opt(r, w, "start", (uint64_t)-1);
+}
+
+/* qp [NAME] [mtu=] [timeout=] [retry_cnt=] [rnr_retry=] [min_rnr=] [rd=] [dest_rd=] [access=] [sq=] [rq=]
+ * [scq=] [rcq=] [pd=] [inline=] [start=] [state=reset|init|rtr|rts] */
+void
+setup_qp(struct run *r, struct words *w)
+{
+	struct host_qp_want want;
+	const char *state = words_opt(w, "state"), *name = words_next(w);
+	int rc;
+
+	want_of(r, w, &want);
+	r->qp = host_qp_add(&r->h, name ? name : "qp", &want);
+	if (!r->qp)
+		run_fail(r, "no QP: %s", r->h.broken);
+	rc = host_qp_raise(&r->h, r->qp, &want, state_of(r, state ? state : "rts"));
+	if (rc)
+		run_fail(r, "qp_modify on the way up: %s", strerror(-rc));
+	run_settle(r);
+}
+
+/* use NAME: from here on lines speak of that QP. */
+static void
+cmd_use(struct run *r, struct words *w)
+{
+	const char *name = words_next(w);
+
+	for (unsigned int i = 0; name && i < r->h.num_qps; i++) {
+		if (strcmp(r->h.qp[i]->name, name))
+			continue;
+		r->qp = r->h.qp[i];
+		return;
+	}
+	run_fail(r, "no such QP");
+}
+
+/* fill REGION[+OFFSET] DATA: the application writes into its own memory. */
+static void
+cmd_fill(struct run *r, struct words *w)
+{
+	const char *at = words_next(w), *text = words_next(w);
+	struct run_place p;
+	const uint8_t *data;
+	uint32_t len;
+
+	if (!at || !text)
+		run_fail(r, "fill REGION[+OFFSET] DATA");
+	p = run_place(r, at);
+	data = data_parse(r, text, &len);
+	if (!p.mr || p.offset + len > p.mr->len)
+		run_fail(r, "outside the region");
+	memcpy(p.mr->mem + p.offset, data, len);
+	memcpy(p.mr->shadow + p.offset, data, len);
+}
+
+const struct cmd cmd_setup[] = {
+	{ "host", cmd_host }, { "mr", cmd_mr }, { "dereg", cmd_dereg }, { "qp", setup_qp },
+	{ "use", cmd_use }, { "fill", cmd_fill }, { NULL, NULL },
+};

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What belongs to the host as a whole: start, end, notes. Called by the script's run. */
+#include "host.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLOTS_MAX 64u
+
+void
+host_init(struct host *h)
+{
+	memset(h, 0, sizeof(*h));
+	h->slots = SLOTS_MAX;
+	h->quantum = 65536;
+	h->slot_room = malloc((size_t)SLOTS_MAX * PKT_MAX);
+	h->slot = calloc(SLOTS_MAX, sizeof(*h->slot));
+	h->mrs = mr_table_new(64);
+	h->demux = demux_new();
+	if (!h->slot_room || !h->slot || !h->mrs || !h->demux || trace_init(&h->trace, 64))
+		abort();
+	for (uint32_t i = 0; i < SLOTS_MAX; i++)
+		h->slot[i].data = h->slot_room + (size_t)i * PKT_MAX;
+	h->out.slot = h->slot;
+	h->frames_end = &h->frames;
+	for (int i = 0; i < 2; i++)
+		h->cqes_end[i] = &h->cqes[i];
+	xport_init(&h->x, &h->out, h->mrs, &h->cnt, &h->trace);
+	h->x.now = 1000000000;
+}
+
+static void
+free_news(struct host *h)
+{
+	while (h->frames) {
+		struct host_frame *f = h->frames;
+
+		h->frames = f->next;
+		free(f);
+	}
+	for (int i = 0; i < 2; i++) {
+		while (h->cqes[i]) {
+			struct host_cqe *c = h->cqes[i];
+
+			h->cqes[i] = c->next;
+			free(c);
+		}
+	}
+}
+
+void
+host_fini(struct host *h)
+{
+	for (unsigned int i = 0; i < h->num_qps; i++)
+		host_qp_free(h, h->qp[i]);
+	for (unsigned int i = 0; i < h->num_mrs; i++) {
+		host_mr_dereg(h, &h->mr[i]);
+		free(h->mr[i].room);
+		free(h->mr[i].shadow);
+	}
+	free_news(h);
+	demux_free(h->demux);
+	mr_table_free(h->mrs);
+	trace_fini(&h->trace);
+	free(h->slot);
+	free(h->slot_room);
+}
+
+void
+host_note(struct host *h, const char *fmt, ...)
+{
+	char text[1024];
+	int n = snprintf(text, sizeof(text), "%14.6f ms  ", (double)(h->x.now - 1000000000) / 1e6);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
+	va_end(ap);
+	if (h->saw)
+		h->saw(h->saw_arg, text);
+}
+
+void
+host_broke(struct host *h, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (h->broken[0])
+		return;
+	va_start(ap, fmt);
+	vsnprintf(h->broken, sizeof(h->broken), fmt, ap);
+	va_end(ap);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The host under test: the real transport, memory and queues, a virtual clock, and the application's
+ * half of its rings. What it sends, completes and raises is queued here until a script line claims
+ * it. One thread.
+ */
+#ifndef SCRIPT_HOST_H
+#define SCRIPT_HOST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "pkt.h"
+#include "queue/cq.h"
+#include "telemetry/counters.h"
+#include "transport/demux.h"
+#include "transport/qp.h"
+
+#define HOST_QPS 8
+#define HOST_MRS 16
+#define HOST_WRS 4096
+#define HOST_CANARY 64
+#define HOST_CANARY_BYTE 0xca
+
+/* A memory region: `shadow` is what its bytes should be. */
+struct host_mr {
+	char name[16];
+	struct mr *mr;
+	uint32_t key;		/* outlives mr */
+	uint64_t iova;
+	uint8_t *room, *mem, *shadow;	/* room: canary, mem, canary */
+	size_t len;
+};
+
+struct host_cq {
+	struct cq cq;
+	struct plx_cq_ctl ctl;
+	struct plx_cqe *ring;
+	uint32_t head, log2_size;
+	bool hold;		/* the application does not poll */
+};
+
+/* What was posted, to check its completion by. */
+struct host_wr {
+	uint64_t id;
+	bool recv;
+	uint32_t wc_opcode;
+};
+
+struct host_qp {
+	char name[16];
+	struct qp *qp;
+	struct qp_conf conf;
+	struct plx_wq_ctl sq_ctl, rq_ctl;
+	struct host_cq send_cq, recv_cq;
+	uint32_t sq_tail, rq_tail;
+	uint32_t sq_free, rq_free;	/* counters up to which slots are free again: wq_head of CQEs */
+	uint32_t qpn, peer_qpn, sq_base, rq_base, mtu;
+	struct pkt out, in;	/* templates: what it sends, what its peer sends */
+	struct host_wr wr[HOST_WRS];
+	uint32_t num_wrs;
+};
+
+struct host_frame {
+	struct host_frame *next;
+	uint64_t at;
+	size_t len;
+	uint8_t bytes[];
+};
+
+struct host_cqe {
+	struct host_cqe *next;
+	struct plx_cqe cqe;
+	struct host_qp *qp;
+};
+
+struct host {
+	struct xport x;
+	struct outbox out;
+	struct out_slot *slot;
+	uint32_t slots, quantum;
+	uint8_t *slot_room;
+	struct mr_table *mrs;
+	struct cnt_block cnt;
+	struct trace trace;
+	struct demux *demux;
+	bool ip6;
+	uint32_t start_psn;
+	struct host_qp *qp[HOST_QPS];
+	unsigned int num_qps;
+	struct host_mr mr[HOST_MRS];
+	unsigned int num_mrs;
+	/* what no script line has claimed yet, oldest first */
+	struct host_frame *frames, **frames_end;
+	struct host_cqe *cqes[2], **cqes_end[2];	/* send, receive */
+	uint32_t notified[2];				/* completion events of send and receive CQs */
+	/* called with each frame, CQE and event as it appears, for the trace of a failure */
+	void (*saw)(void *arg, const char *text);
+	void *saw_arg;
+	char broken[256];	/* why the host is broken, empty: it is not */
+};
+
+void host_init(struct host *h);
+void host_fini(struct host *h);
+/* Notes in the trace. */
+void host_note(struct host *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The host did what no script can allow; the first reason stays. */
+void host_broke(struct host *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* host_mem.c */
+struct host_mr *host_mr_add(struct host *h, const char *name, const struct mr *desc);
+struct host_mr *host_mr_find(struct host *h, const char *name);
+void host_mr_dereg(struct host *h, struct host_mr *m);
+/* NULL, or which byte of which region is not what it should be. */
+const char *host_mem_check(struct host *h);
+
+/* host_qp.c */
+struct host_qp_want {
+	struct qp_attr attr;
+	uint32_t sq, rq, send_cqe, recv_cqe, pd, max_inline;
+	int psn;		/* -1: the host's start PSN */
+};
+/* A QP in RESET with these attributes to be set. NULL and the reason in h->broken. */
+struct host_qp *host_qp_add(struct host *h, const char *name, const struct host_qp_want *want);
+void host_qp_free(struct host *h, struct host_qp *q);
+/* Takes it from RESET to `state` (INIT, RTR, RTS) with want's attributes. */
+int host_qp_raise(struct host *h, struct host_qp *q, const struct host_qp_want *want, uint32_t state);
+/* The path to its peer, ready. */
+void host_path(const struct host_qp *q, struct qp_path *path);
+/* Publishes one WQE and rings. 0, -ENOMEM when the queue is full. */
+int host_post(struct host *h, struct host_qp *q, const struct plx_sq_wqe *wqe, const struct plx_sge *sge,
+	      const void *inline_data);
+int host_recv(struct host *h, struct host_qp *q, uint64_t wr_id, uint32_t num_sge,
+	      const struct plx_sge *sge);
+
+/* host_time.c */
+/* Everything that wants to run now does. */
+void host_settle(struct host *h);
+/* A frame arrives; host_settle() is the caller's. */
+void host_rx(struct host *h, const uint8_t *frame, size_t len);
+/* The clock goes to `until`, timers fire at their times; stops early once something to claim has
+ * appeared. */
+void host_advance(struct host *h, uint64_t until);
+bool host_has_news(const struct host *h);
+
+#endif

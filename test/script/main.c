@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Runs packet scripts: `script_runner [--only PREFIX] FILE|DIRECTORY...`. A script is run for each start
+ * PSN and each value of what it varies. Exit status 1 when one failed.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cover.h"
+#include "run.h"
+
+static unsigned int passed, failed, skipped;
+static const char *only = "";	/* of a directory, the scripts whose names begin so */
+
+/* Value number `at` of every varying thing, as variables. False: at is past the last combination. */
+static bool
+combination(const struct script *s, unsigned long at, struct run_var *vars, int *num_vars, uint32_t *psn)
+{
+	*psn = s->psn[at % (unsigned int)s->num_psns];
+	at /= (unsigned int)s->num_psns;
+	*num_vars = 1;
+	snprintf(vars[0].name, sizeof(vars[0].name), "psn");
+	snprintf(vars[0].value, sizeof(vars[0].value), "0x%x", *psn);
+	for (int i = 0; i < s->num_vary; i++) {
+		const struct script_vary *v = &s->vary[i];
+		int value = (int)(at % (unsigned int)v->num_values);
+
+		at /= (unsigned int)v->num_values;
+		for (int k = 0; k < v->num_names; k++) {
+			struct run_var *var = &vars[(*num_vars)++];
+
+			snprintf(var->name, sizeof(var->name), "%s", v->names[k]);
+			script_value(v, value, k, var->value, sizeof(var->value));
+		}
+	}
+	return at == 0;
+}
+
+/* Text about the first combination that fails, or NULL. */
+static char *
+run_all(const struct script *s, unsigned long *runs)
+{
+	struct run_var vars[RUN_VARS];
+	char *why = NULL;
+	uint32_t psn;
+	int n;
+
+	for (*runs = 0; !why && combination(s, *runs, vars, &n, &psn); ++*runs)
+		why = run_script(s, vars, n, psn);
+	return why;
+}
+
+static void
+bad_covers(struct script *s)
+{
+	for (int i = 0; i < s->num_covers; i++)
+		if (!cover_valid(s->covers[i]))
+			snprintf(s->error, sizeof(s->error), "covers no statement: %s", s->covers[i]);
+	if (!s->num_covers)
+		snprintf(s->error, sizeof(s->error), "no covers line");
+}
+
+static void
+run_file(const char *path)
+{
+	struct script *s = script_read(path);
+	unsigned long runs = 0;
+	char *why = NULL;
+
+	bad_covers(s);
+	if (s->error[0]) {
+		printf("FAIL %s: %s\n", path, s->error);
+		failed++;
+	} else if (s->skip[0]) {
+		printf("skip %s:%s\n", path, s->skip);
+		skipped++;
+	} else if ((why = run_all(s, &runs))) {
+		printf("FAIL %s\n%s", path, why);
+		failed++;
+	} else {
+		printf("ok   %s (%lu runs)\n", path, runs);
+		for (int i = 0; i < s->num_covers; i++)
+			cover_mark(s->covers[i]);
+		passed++;
+	}
+	free(why);
+	script_free(s);
+}
+
+static int
+is_script(const struct dirent *d)
+{
+	const char *dot = strrchr(d->d_name, '.');
+
+	return d->d_name[0] != '.' && (!dot || !strcmp(dot, ".pkt"));	/* or a directory */
+}
+
+static int
+run_path(const char *path)
+{
+	struct dirent **entry;
+	struct stat st;
+	char sub[4096];
+	int n;
+
+	if (stat(path, &st)) {
+		perror(path);
+		return 1;
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		run_file(path);
+		return 0;
+	}
+	n = scandir(path, &entry, is_script, alphasort);
+	for (int i = 0; i < n; i++) {
+		snprintf(sub, sizeof(sub), "%s/%s", path, entry[i]->d_name);
+		if (!stat(sub, &st) && (S_ISDIR(st.st_mode) || !strncmp(entry[i]->d_name, only, strlen(only))))
+			run_path(sub);
+		free(entry[i]);
+	}
+	free(entry);
+	return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+	int bad = 0, first = 1;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 2 && !strcmp(argv[1], "--only")) {
+		only = argv[2];
+		first = 3;
+	}
+	if (first >= argc) {
+		fprintf(stderr, "usage: %s [--only PREFIX] FILE|DIRECTORY...\n", argv[0]);
+		return 2;
+	}
+	for (int i = first; i < argc; i++)
+		bad |= run_path(argv[i]);
+	cover_print();
+	printf("%u passed, %u failed, %u skipped\n", passed, failed, skipped);
+	return failed || bad || !(passed + skipped) ? 1 : 0;
+}
