@@ -245,6 +245,9 @@ req_check_drained(struct qp *qp, struct xport *x)
 
 	if (qp->state != QPS_SQD || req->drained || !psn_eq(req->una, req->max))
 		return;
+	/* all that was sent is acknowledged; a message that was begun must be sent to its end too (E6) */
+	if (req->head != req->planned && !psn_eq(req_wr_at(qp, req->head)->first, req->max))
+		return;
 	req->drained = true;
 	if (qp->attr.en_sqd_async_notify)
 		xport_event(x, EV_SQ_DRAINED, qp, NULL);
