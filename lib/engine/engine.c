@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "engine/core.h"
@@ -34,6 +35,27 @@ start_eal(const struct eng_conf *conf, char *why, size_t why_len)
 			return rc;
 	}
 	return conf->eal_running ? 0 : eal_start(arg, conf->mem_mb, why, why_len);
+}
+
+static void
+touch_chunk(struct rte_mempool *pool, void *opaque, struct rte_mempool_memhdr *chunk, unsigned int idx)
+{
+	const uintptr_t page = 4096;
+	uintptr_t from = (uintptr_t)chunk->addr & ~(page - 1);
+	uintptr_t to = ((uintptr_t)chunk->addr + chunk->len + page - 1) & ~(page - 1);
+
+	(void)pool;
+	(void)opaque;
+	(void)idx;
+	madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+}
+
+/* Ordinary pages come one by one, when they are first touched, for thousands of cycles each: that is
+ * paid here, all at once, and not by the first frames. */
+static void
+touch_buffers(struct port *p)
+{
+	rte_mempool_mem_iter(p->pool, touch_chunk, NULL);
 }
 
 static int
@@ -152,6 +174,7 @@ eng_start(const struct eng_conf *conf, const struct mr_table *mrs, struct engine
 	rc = port_open(&e->port, &conf->port, why, why_len);
 	if (rc < 0)
 		goto free_engine;
+	touch_buffers(&e->port);
 	clock_ready(&clock);
 	rc = start_core(e, conf, mrs, &clock, why, why_len);
 	if (rc < 0)

@@ -36,7 +36,8 @@
 #define CROWD_GAP_NS 500000u	/* more than any round takes, less than a slice of the scheduler */
 #define CROWD_MIN_NS 100000000u
 #define CROWD_MAX_NS 5000000000u
-#define LINK_NS 100000000u
+#define LINK_NS 100000000u	/* between two looks at a link that is up */
+#define LINK_DOWN_NS 5000000u
 
 static uint64_t
 ticks(const struct idle *i, uint64_t ns)
@@ -214,13 +215,18 @@ watch_link(struct core *c, uint64_t tsc)
 
 	if ((int64_t)(tsc - i->link_at) < 0)
 		return;
-	i->link_at = tsc + ticks(i, LINK_NS);
 	up = c->port->drv->link_up(c->port);
-	if (up && !i->link_was_up && core_try(c, false)) {
+	i->link_at = tsc + ticks(i, up ? LINK_NS : LINK_DOWN_NS);
+	if (up && !i->link_was_up) {
+		if (!core_try(c, false)) {
+			i->link_at = tsc;
+			return;
+		}
 		net_announce(c->net);
 		core_net_touch(c);
-		while (core_leave(c))
+		do
 			core_round(c, CORE_ROUND_POST);
+		while (core_leave(c));
 	}
 	i->link_was_up = up;
 }

@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,21 @@ unlock:
 	return rc;
 }
 
+/* For who asks with POLLUX_LOG=debug. */
+static void
+tell_counters(const struct stack *s)
+{
+	const struct cnt_block *b = core_counters(eng_core(s->eng, 0));
+	uint64_t n;
+
+	for (int i = 0; i < CNT_COUNT; i++)
+		if ((n = cnt_read(&b->cnt[i])))
+			log_line(PLX_LOG_DBG, "%" PRIu64 " %s", n, cnt_text(i));
+	for (int i = 0; i < DROP_COUNT; i++)
+		if ((n = cnt_read(&b->drop[i])))
+			log_line(PLX_LOG_DBG, "%" PRIu64 " dropped: %s", n, drop_text(i));
+}
+
 static int
 stop(struct stack *s)
 {
@@ -183,6 +199,7 @@ stop(struct stack *s)
 		return -EBUSY;
 	__plx_backend_register(NULL);
 	__atomic_store_n(&running, NULL, __ATOMIC_RELEASE);
+	tell_counters(s);
 	eng_stop(s->eng);
 	stack_free(s);
 	return 0;
@@ -206,6 +223,8 @@ at_exit(void)
 {
 	struct stack *s = stack_running();
 
-	if (s && !s->forked)
-		eng_exit(s->eng);
+	if (!s || s->forked)
+		return;
+	eng_exit(s->eng);
+	tell_counters(s);
 }
