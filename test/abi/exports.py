@@ -5,6 +5,7 @@
     exports.py libibverbs OURS [THEIRS]   every default symbol and node of the distribution's library
     exports.py libpollux OURS HEADER MAP  PLX_0 is what <pollux/verbs.h> declares, and the map agrees
     exports.py program PROGRAM            verbs source compiled against Pollux needs no ibv_ symbol
+    exports.py man HEADER DIR             every declared call stands in one page's NAME and is installed
 
 Exit status 0, 1 with a line for each difference, 77 when there is nothing to compare with.
 """
@@ -74,9 +75,13 @@ def check_ibverbs(ours, theirs=None):
     return 1 if lines else 0
 
 
-def check_pollux(ours, header, version_map):
+def declarations(header):
     text = re.sub(r"/\*.*?\*/", "", open(header).read(), flags=re.S)
-    declared = set(re.findall(r"\b((?:__)?plx_\w+)\(", text))
+    return set(re.findall(r"\b((?:__)?plx_\w+)\(", text))
+
+
+def check_pollux(ours, header, version_map):
+    declared = declarations(header)
     mapped = set(re.findall(r"^\t(\w+);", open(version_map).read(), flags=re.M))
     want = {n: "PLX_0" for n in declared} | {n: "PLX_PRIVATE" for n in PRIVATE}
     have = {n: node for n, (node, _) in defaults(ours).items()}
@@ -98,8 +103,26 @@ def check_program(program):
     return 1 if wrong or not plx else 0
 
 
+def check_man(header, folder):
+    build = open(os.path.join(folder, "meson.build")).read()
+    named = []
+    for page in sorted(os.listdir(folder)):
+        if page.endswith(".3"):
+            text = open(os.path.join(folder, page)).read()
+            names = re.search(r"\.SH NAME\n(.*?)\n\\-", text, flags=re.S)[1]
+            named += re.findall(r"\w+", names)
+    calls = {n for n in declarations(header) if not n.startswith("__")}
+    lines = [f"{n}: no page" for n in sorted(calls - set(named))]
+    lines += [f"{n}: {named.count(n)} pages" for n in sorted(calls) if named.count(n) > 1]
+    lines += [f"{n}: not installed" for n in sorted(calls) if f"'{n}'" not in build]
+    print(*lines, sep="\n", end="\n" if lines else "")
+    print(f"man pages: {len(calls)} calls, {len(lines)} differences")
+    return 1 if lines else 0
+
+
 if __name__ == "__main__":
-    check = {"libibverbs": check_ibverbs, "libpollux": check_pollux, "program": check_program}.get(
+    check = {"libibverbs": check_ibverbs, "libpollux": check_pollux, "program": check_program,
+             "man": check_man}.get(
         sys.argv[1] if len(sys.argv) > 1 else "")
     if not check:
         sys.exit(__doc__)
