@@ -34,7 +34,7 @@ def takes(op, kind, option):
     if op == 'atomic' and option == 'all sizes':
         return False
     # the receiver of a WRITE has no completion that it could sleep on
-    return not (op == 'write' and kind == 'lat' and option == 'events')
+    return not (op == 'write' and option == 'events')
 
 
 def perftest(op, kind, option, args, few):

@@ -28,6 +28,8 @@ HANG = 60
 PRELOAD = ['env', 'LD_PRELOAD=' + os.environ['TEST_PRELOAD'], 'ASAN_OPTIONS=detect_leaks=0'] \
     if os.environ.get('TEST_PRELOAD') else []
 ADDRESSES = ('10.11.0.1/24', '10.11.0.2/24')
+# perftest: bytes, iterations, and then what it measured
+FIGURES = re.compile(r'^ *\d+ +\d+ +[\d.]+')
 PINGPONG = re.compile(r'= ([\d.]+) Mbit/sec\n.*= ([\d.]+) usec/iter')
 RETRY_EXCEEDED = re.compile(r'status 12\b|\(12\)|transport retry counter exceeded', re.I)
 
@@ -88,19 +90,24 @@ class Pair:
 
 
 def measured(program, output):
-    """Latency programs print t_min t_max t_typical …, bandwidth programs peak, average, rate."""
+    """The last figure that the client printed; raises Failure when it measured nothing."""
     m = PINGPONG.search(output)
     if m:
         return '%s Mb/s, %s us an exchange' % m.groups()
-    rows = [line.split() for line in output.splitlines() if re.match(r'^ *\d+ +\d+ +[\d.]+', line)]
+    rows = [line.split() for line in output.splitlines() if FIGURES.match(line)]
     if not rows:
         raise Failure('the client printed no figures')
     row = rows[-1]
-    lat = program.endswith('_lat')
-    value = float(row[4 if lat and len(row) > 5 else 3 if not lat else 2])
-    if value <= 0 or not int(row[1]):
+    # latency: t_min t_max t_typical, or t_avg rate with -D; bandwidth: peak, average, rate
+    if program.endswith('_lat'):
+        value = row[4 if len(row) > 5 else 2]
+        text = '%s B: %s us' % (row[0], value)
+    else:
+        value = row[4]
+        text = '%s B: %s MB/s, %s M/s' % (row[0], row[3], value)
+    if float(value) <= 0 or not int(row[1]):
         raise Failure('the client counted nothing')
-    return '%s B: %.2f %s' % (row[0], value, 'us' if lat else 'MB/s')
+    return text
 
 
 def run_clean(pair):

@@ -68,8 +68,8 @@ def misbehave(args):
 
 # program's words, who is killed, whether the case must pass, words that its line must hold
 CASES = [
-    (['bw'], None, True, '65536 B: 850.50 MB/s'),
-    (['lat'], None, True, '2 B: 1.50 us'),
+    (['bw'], None, True, '65536 B: 850.5 MB/s, 0.01 M/s'),
+    (['lat'], None, True, '2 B: 1.5 us'),
     (['none'], None, False, 'no figures'),
     (['zero'], None, False, 'counted nothing'),
     (['bw', 'client-fails'], None, False, 'the client ended with status 3'),
