@@ -28,7 +28,7 @@ port_open(struct port *p, const struct port_conf *conf, char *why, size_t why_le
 
 	memset(p, 0, sizeof(*p));
 	p->numa = -1;
-	if (!drv) {
+	if (!drv || !drv->open) {
 		snprintf(why, why_len, "port %s: its driver is not built in", conf->spec);
 		return -EOPNOTSUPP;
 	}
@@ -49,11 +49,62 @@ port_open(struct port *p, const struct port_conf *conf, char *why, size_t why_le
 	return ret;
 }
 
+int
+port_stack(struct port *upper, const char *driver, struct port *lower, const char *args, char *why,
+	   size_t why_len)
+{
+	const struct port_driver *drv = port_driver_find(driver);
+	int ret;
+
+	memset(upper, 0, sizeof(*upper));
+	if (!drv || !drv->stack) {
+		snprintf(why, why_len, "%s: nothing of that name stands on a port in this build", driver);
+		return -EOPNOTSUPP;
+	}
+	*upper = *lower;
+	upper->priv = NULL;
+	upper->lower = lower;
+	upper->drv = drv;
+	ret = drv->stack(upper, args, why, why_len);
+	if (ret != 0)
+		upper->drv = NULL;
+	return ret;
+}
+
 void
 port_close(struct port *p)
 {
-	if (!p->drv)
-		return;
-	p->drv->close(p);
-	p->drv = NULL;
+	while (p && p->drv) {
+		struct port *lower = p->lower;
+
+		p->drv->close(p);
+		p->drv = NULL;
+		p = lower;
+	}
+}
+
+bool
+port_lower_link_up(struct port *p)
+{
+	return p->lower->drv->link_up(p->lower);
+}
+
+int
+port_lower_wait_fd(struct port *p)
+{
+	return p->lower->drv->wait_fd(p->lower);
+}
+
+void
+port_lower_wait_clear(struct port *p)
+{
+	p->lower->drv->wait_clear(p->lower);
+}
+
+uint64_t
+port_lower_due(struct port *p)
+{
+	struct port *lower = p->lower;
+
+	return lower->drv->due ? lower->drv->due(lower) : UINT64_MAX;
 }

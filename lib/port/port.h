@@ -15,7 +15,18 @@ int port_conf_parse(const char *spec, char *buf, size_t buf_len, struct port_con
 
 /* Control thread, after EAL start. */
 int port_open(struct port *p, const struct port_conf *conf, char *why, size_t why_len);
+/* With all that it stands on. */
 void port_close(struct port *p);
+
+/*
+ * Opens *upper, which stands on the open port `lower`: driver "impair" with the words that
+ * port_impair_parse() reads, or "record" with a file's name. `lower` stays where it is, is used by
+ * nobody else from then on, and is closed with upper. Control thread, before the first burst. 0, or
+ * -EOPNOTSUPP (no such driver), -EINVAL, -ENOMEM or the file's -errno, with one line in `why`; then
+ * lower is as it was.
+ */
+int port_stack(struct port *upper, const char *driver, struct port *lower, const char *args,
+	       char *why, size_t why_len);
 
 static inline uint16_t
 port_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)

@@ -37,13 +37,14 @@ struct port {
 	uint8_t mac[6];
 	int numa;			/* socket of the device, or -1 */
 	char name[64];
+	struct port *lower;		/* what a stacked port stands on; NULL: the port is a device */
 };
 
 struct port_driver {
 	const char *name;
 	/* Control thread, after EAL start. Fills mac, ip_mtu, max_frame, numa, pool; the name is the
 	 * SPEC unless the driver knows better. 0, or -errno and one line in `why` that says what to
-	 * do. */
+	 * do. NULL: this driver is no device but stands on another port, by stack(). */
 	int (*open)(struct port *p, const struct port_conf *conf, char *why, size_t why_len);
 	void (*close)(struct port *p);
 	/* Owning core. As rte_eth_rx_burst / rte_eth_tx_burst: mbufs not taken stay the caller's.
@@ -61,6 +62,18 @@ struct port_driver {
 	 * already, open() adds the device itself. Control thread, before EAL start. */
 	int (*eal_args)(const struct port_conf *conf, char *out, size_t out_len, char *why,
 			size_t why_len);
+	/* In place of open(): *p is a copy of what p->lower says of itself; args are the driver's
+	 * own. p->lower is open, stays where it is, and is closed after p. Control thread. 0, or
+	 * -errno and one line in `why`. */
+	int (*stack)(struct port *p, const char *args, char *why, size_t why_len);
+	/* Owning core: ns until rx has something to do or to give that no frame will wake the core
+	 * for; 0: now; UINT64_MAX: nothing. NULL: never anything. */
+	uint64_t (*due)(struct port *p);
+	/* Calls `each` for all that this driver itself counts: name, what it counts, how many that
+	 * were. Any thread while p is open. NULL: nothing. */
+	void (*counters)(struct port *p,
+			 void (*each)(void *arg, const char *name, const char *text, uint64_t n),
+			 void *arg);
 };
 
 /* Every driver that was built, then NULL. The build writes it (drivers/meson.build). */
@@ -68,6 +81,12 @@ extern const struct port_driver *const port_drivers[];
 
 /* The driver of that name, or NULL. */
 const struct port_driver *port_driver_find(const char *name);
+
+/* For drivers that stand on another port: what the port below says. */
+bool port_lower_link_up(struct port *p);
+int port_lower_wait_fd(struct port *p);
+void port_lower_wait_clear(struct port *p);
+uint64_t port_lower_due(struct port *p);
 
 /* A pool of `n` buffers with `room` data bytes each behind the usual headroom, on NUMA node `numa`
  * (-1: any). NULL without memory, or when the name is taken. */

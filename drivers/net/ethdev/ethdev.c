@@ -108,8 +108,7 @@ get_port(const struct port *p, const char *devargs, uint16_t *port_id, char *why
 	return ret ? fail(why, why_len, p, "DPDK does not know such a device", ret) : 0;
 }
 
-/* memif and af_packet report 1518 bytes at most and carry what their buffers hold, so a larger MTU
- * is not asked of them: the MTU is configuration, and what passes. */
+/* The MTU is configuration, and what passes. */
 static void
 choose_mtu(struct port *p, const struct ethdev_conf *conf, uint16_t port_id)
 {
@@ -121,6 +120,18 @@ choose_mtu(struct port *p, const struct ethdev_conf *conf, uint16_t port_id)
 	if (p->ip_mtu < PORT_MTU_MIN || p->ip_mtu > PORT_MTU_MAX)
 		p->ip_mtu = RTE_ETHER_MTU;
 	p->max_frame = p->ip_mtu + PORT_L2_LEN;
+}
+
+/* A device that can have a larger MTU must be told before it starts. memif and af_packet report 1518
+ * bytes at most, and carry what their buffers hold without being told. */
+static void
+tell_mtu(const struct port *p, uint16_t port_id)
+{
+	struct rte_eth_dev_info info;
+
+	if (p->ip_mtu > RTE_ETHER_MTU && rte_eth_dev_info_get(port_id, &info) == 0 &&
+	    info.max_rx_pktlen >= p->max_frame && info.max_mtu >= p->ip_mtu)
+		(void)rte_eth_dev_set_mtu(port_id, (uint16_t)p->ip_mtu);
 }
 
 static int
@@ -138,11 +149,20 @@ setup_queues(struct port *p, const struct ethdev_conf *conf, uint16_t port_id)
 		ret = rte_eth_rx_queue_setup(port_id, 0, rx, node, NULL, p->pool);
 	if (ret == 0)
 		ret = rte_eth_tx_queue_setup(port_id, 0, tx, node, NULL);
-	/* a device that can have a larger MTU must be told before it starts */
-	if (ret == 0 && p->ip_mtu > RTE_ETHER_MTU)
-		(void)rte_eth_dev_set_mtu(port_id, (uint16_t)p->ip_mtu);
 	if (ret == 0)
-		ret = rte_eth_dev_start(port_id);
+		tell_mtu(p, port_id);
+	return ret;
+}
+
+static int
+start(struct port *p, const struct ethdev_conf *conf, struct ethdev *e)
+{
+	int ret = setup_queues(p, conf, e->port_id);
+
+	if (ret != 0 || conf->later)
+		return ret;
+	ret = rte_eth_dev_start(e->port_id);
+	e->running = ret == 0;
 	return ret;
 }
 
@@ -192,7 +212,7 @@ ethdev_open(struct port *p, const struct ethdev_conf *conf, char *why, size_t wh
 	ret = make_pool(p, conf, why, why_len);
 	if (ret != 0)
 		goto drop;
-	ret = setup_queues(p, conf, e->port_id);
+	ret = start(p, conf, e);
 	if (ret != 0) {
 		fail(why, why_len, p, "the device does not start", ret);
 		goto free_pool;
@@ -218,7 +238,8 @@ ethdev_close(struct port *p)
 
 	if (e->bell_fd >= 0)
 		close(e->bell_fd);
-	rte_eth_dev_stop(e->port_id);
+	if (e->running)
+		rte_eth_dev_stop(e->port_id);
 	drop_port(e->port_id);
 	rte_mempool_free(p->pool);
 	free(e);

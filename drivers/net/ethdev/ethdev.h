@@ -17,10 +17,14 @@ struct ethdev_conf {
 	uint32_t room;			/* bytes of a buffer; 0: a frame's */
 	uint16_t rx_ring, tx_ring;
 	uint32_t num_mbufs;
+	bool later;			/* the core starts the device, not ethdev_open() */
 };
 
 struct ethdev {
 	uint16_t port_id;
+	bool running;			/* started: bursts may reach it. Owning core */
+	uint8_t retry;			/* set by a timer: the core is to start it (again) */
+	uint8_t patience;		/* turns of that timer until then */
 	int bell_fd;			/* readable when a frame for us arrived; -1: there is none */
 };
 

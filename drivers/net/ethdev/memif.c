@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A memif: shared memory between two processes of one machine, found by a socket. Which end makes
- * the socket (server) and which calls (client, again and again until it is answered), and what DPDK
- * is told of it. Control thread.
+ * the socket (server) and which calls (client), and what DPDK is told of it. Control thread, but the
+ * bursts.
  *
  * One frame always fits one buffer: DPDK's memif has faults with chains of them.
+ *
+ * DPDK's client calls once, when it is started. So that either end may come first, or again, a timer
+ * on EAL's interrupt thread, where memif also hangs up, looks at the link and tells the core to call;
+ * the core calls between two bursts, for none may run meanwhile.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,8 +18,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <rte_alarm.h>
+#include <rte_ethdev.h>
+#include <rte_log.h>
+
+#include "base/random.h"
 #include "ethdev.h"
 
+#define MEMIF_CHECK_US 200000u	/* between two looks at the link */
+#define MEMIF_PATIENCE 5u	/* looks until a call that was taken but not answered is repeated */
 #define MEMIF_NAME "net_memif0"
 #define MEMIF_RING_LOG2 10u
 #define MEMIF_RING (1u << MEMIF_RING_LOG2)
@@ -41,33 +52,37 @@ mtu_of(const struct port_conf *conf)
 static int
 write_devargs(const struct port_conf *conf, const struct port_memif *m, char *out, size_t len)
 {
-	char mac[24] = "";
+	uint8_t mac[6];
 	int n;
 
+	/* DPDK's own choice would be the same one in every process */
+	random_bytes(mac, 6);
+	mac[0] = (uint8_t)((mac[0] | 2) & ~1u);
 	if (ethdev_mac_given(conf->mac))
-		snprintf(mac, sizeof(mac), ",mac=%02x:%02x:%02x:%02x:%02x:%02x", conf->mac[0],
-			 conf->mac[1], conf->mac[2], conf->mac[3], conf->mac[4], conf->mac[5]);
+		memcpy(mac, conf->mac, 6);
 	n = snprintf(out, len, MEMIF_NAME ",role=%s,id=0,socket=%s,socket-abstract=%s,bsize=%u,"
-		     "rsize=%u%s%s", m->server ? "server" : "client", m->socket,
-		     m->abstract ? "yes" : "no", buf_size(mtu_of(conf)), MEMIF_RING_LOG2,
-		     m->zero_copy ? ",zero-copy=yes" : "", mac);
+		     "rsize=%u,mac=%02x:%02x:%02x:%02x:%02x:%02x%s", m->server ? "server" : "client",
+		     m->socket, m->abstract ? "yes" : "no", buf_size(mtu_of(conf)), MEMIF_RING_LOG2,
+		     mac[0], mac[1], mac[2], mac[3], mac[4], mac[5],
+		     m->zero_copy ? ",zero-copy=yes" : "");
 	return n < (int)len ? 0 : -ENAMETOOLONG;
 }
 
-/* Does somebody listen on this path? 1, 0, or -errno. */
+/* Does a living process have this path? 1, 0, or -errno. A socket of another type is refused in
+ * either case, but with another reason; a real call, hung up at once, can end a server of DPDK's. */
 static int
-listens(const char *path)
+is_alive(const char *path)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	int ret;
 
 	if (fd < 0)
 		return -errno;
 	memcpy(un.sun_path, path, strnlen(path, sizeof(un.sun_path) - 1));
-	ret = connect(fd, (const struct sockaddr *)&un, sizeof(un)) == 0 ? 1 : -errno;
+	ret = connect(fd, (const struct sockaddr *)&un, sizeof(un)) == 0 ? 0 : -errno;
 	close(fd);
-	if (ret == -EAGAIN)	/* its queue is full */
+	if (ret == 0 || ret == -EPROTOTYPE)
 		return 1;
 	return ret == -ECONNREFUSED ? 0 : ret;
 }
@@ -85,7 +100,7 @@ clear_path(const char *path, char *why, size_t why_len)
 		snprintf(why, why_len, "memif: %s exists and is no socket: choose another path", path);
 		return -EEXIST;
 	}
-	ret = listens(path);
+	ret = is_alive(path);
 	if (ret == 1) {
 		snprintf(why, why_len, "memif: a server has %s already: make this end the client, or"
 			 " choose another path", path);
@@ -125,11 +140,78 @@ memif_eal_args(const struct port_conf *conf, char *out, size_t out_len, char *wh
 	return prepare(conf, out + lead, out_len - lead, why, why_len);
 }
 
+/* Interrupt thread, every MEMIF_CHECK_US. */
+static void
+check_link(void *arg)
+{
+	struct port *p = arg;
+	struct ethdev *e = p->priv;
+	uint8_t patience = __atomic_load_n(&e->patience, __ATOMIC_RELAXED);
+
+	if (ethdev_link_up(p))
+		__atomic_store_n(&e->patience, 0, __ATOMIC_RELAXED);
+	else if (patience)
+		__atomic_store_n(&e->patience, patience - 1, __ATOMIC_RELAXED);
+	else
+		__atomic_store_n(&e->retry, 1, __ATOMIC_RELEASE);
+	rte_eal_alarm_set(MEMIF_CHECK_US, check_link, p);
+}
+
+/* Starts the device without a word of DPDK's about who does not answer yet. */
+static bool
+start_quietly(uint16_t port_id)
+{
+	int type = rte_log_register("pmd.net.memif");
+	int level = type < 0 ? -1 : rte_log_get_level((uint32_t)type);
+	bool started;
+
+	if (level >= 0)
+		rte_log_set_level((uint32_t)type, RTE_LOG_EMERG);
+	started = rte_eth_dev_start(port_id) == 0;
+	if (level >= 0)
+		rte_log_set_level((uint32_t)type, (uint32_t)level);
+	return started;
+}
+
+/* Owning core, between bursts. */
+static void
+call(struct ethdev *e)
+{
+	__atomic_store_n(&e->retry, 0, __ATOMIC_RELAXED);
+	if (e->running)
+		rte_eth_dev_stop(e->port_id);
+	e->running = start_quietly(e->port_id);
+	__atomic_store_n(&e->patience, e->running ? MEMIF_PATIENCE : 0, __ATOMIC_RELAXED);
+}
+
+static uint16_t
+memif_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
+{
+	struct ethdev *e = p->priv;
+
+	if (__builtin_expect(__atomic_load_n(&e->retry, __ATOMIC_ACQUIRE), 0))
+		call(e);
+	if (__builtin_expect(!e->running, 0))
+		return 0;
+	return rte_eth_rx_burst(e->port_id, queue, bufs, n);
+}
+
+static uint16_t
+memif_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
+{
+	struct ethdev *e = p->priv;
+
+	/* DPDK's memif looks at the first frame before it counts them */
+	if (__builtin_expect(!e->running || n == 0, 0))
+		return 0;
+	return rte_eth_tx_burst(e->port_id, queue, bufs, n);
+}
+
 static int
 memif_open(struct port *p, const struct port_conf *conf, char *why, size_t why_len)
 {
 	char devargs[512] = MEMIF_NAME;
-	const struct ethdev_conf eth = {
+	struct ethdev_conf eth = {
 		.devargs = devargs,
 		.ip_mtu = mtu_of(conf),
 		.room = buf_size(mtu_of(conf)),
@@ -137,22 +219,33 @@ memif_open(struct port *p, const struct port_conf *conf, char *why, size_t why_l
 		.tx_ring = MEMIF_RING,
 		.num_mbufs = MEMIF_MBUFS,
 	};
+	struct port_memif m;
+	int ret = port_memif_parse(conf->args, &m, why, why_len);
 
-	if (!ethdev_exists(devargs)) {
-		int ret = prepare(conf, devargs, sizeof(devargs), why, why_len);
+	if (ret == 0 && !ethdev_exists(devargs))
+		ret = prepare(conf, devargs, sizeof(devargs), why, why_len);
+	eth.later = !m.server;
+	if (ret == 0)
+		ret = ethdev_open(p, &eth, why, why_len);
+	if (ret == 0 && eth.later)
+		check_link(p);
+	return ret;
+}
 
-		if (ret != 0)
-			return ret;
-	}
-	return ethdev_open(p, &eth, why, why_len);
+static void
+memif_close(struct port *p)
+{
+	/* waits for one that runs; without one to cancel it says so, which is fine */
+	(void)rte_eal_alarm_cancel(check_link, p);
+	ethdev_close(p);
 }
 
 const struct port_driver drv_memif = {
 	.name = "memif",
 	.open = memif_open,
-	.close = ethdev_close,
-	.rx = ethdev_rx,
-	.tx = ethdev_tx,
+	.close = memif_close,
+	.rx = memif_rx,
+	.tx = memif_tx,
 	.link_up = ethdev_link_up,
 	.wait_fd = ethdev_wait_fd,
 	.wait_clear = ethdev_wait_clear,

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* af_packet on both ends of a veth, in network namespaces that end with the test. */
+#include "port_rig.h"
+
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <arpa/inet.h>
+
+static uint32_t want_mtu;
+
+static const char *
+my_iface(const struct rig *r)
+{
+	return r->side == 0 ? "plxa" : "plxb";
+}
+
+static int
+sh(const char *command)
+{
+	int ret = system(command);
+
+	if (ret != 0)
+		printf("%s: %d\n", command, ret);
+	return ret;
+}
+
+/* A veth with the MTU, up, without the kernel's own chatter. */
+static int
+make_veth(uint32_t ip_mtu)
+{
+	char command[512];
+
+	want_mtu = ip_mtu;
+	(void)!system("ip link del plxa 2>/dev/null");
+	snprintf(command, sizeof(command),
+		 "ip link add plxa mtu %u type veth peer name plxb mtu %u &&"
+		 " ip link set plxa addrgenmode none && ip link set plxb addrgenmode none &&"
+		 " ip link set plxa up && ip link set plxb up", ip_mtu, ip_mtu);
+	return sh(command);
+}
+
+/* The second end goes into a namespace of its own, as a second host would. */
+static int
+move_apart(struct rig *r)
+{
+	char command[128];
+	pid_t peer = getpid();
+
+	if (r->side == 1) {
+		RIG_CHECK(unshare(CLONE_NEWNET) == 0);
+		RIG_CHECK(write(r->sync, &peer, sizeof(peer)) == sizeof(peer));
+		RIG_CHECK(rig_meet(r));
+		return sh("ip link set plxb up");
+	}
+	RIG_CHECK(read(r->sync, &peer, sizeof(peer)) == sizeof(peer));
+	snprintf(command, sizeof(command), "ip link set plxb netns %d", peer);
+	RIG_CHECK(sh(command) == 0);
+	RIG_CHECK(rig_meet(r));
+	return 0;
+}
+
+static int
+open_mine(struct rig *r)
+{
+	char spec[64];
+
+	RIG_CHECK(move_apart(r) == 0);
+	snprintf(spec, sizeof(spec), "af_packet:%s", my_iface(r));
+	RIG_CHECK(rig_open(r, spec, false) == 0);
+	RIG_CHECK(r->port.ip_mtu == want_mtu);
+	RIG_CHECK((r->port.mac[0] & 3) == 2);
+	RIG_CHECK(rig_swap_macs(r));
+	RIG_CHECK(memcmp(r->port.mac, r->peer_mac, 6) != 0);
+	RIG_CHECK(rig_link(r));
+	return rig_meet(r) ? 0 : 1;
+}
+
+static int
+talk(struct rig *r)
+{
+	static const uint32_t sizes[] = { 64, 1500, 4170, 0 };
+
+	RIG_CHECK(open_mine(r) == 0);
+	for (int i = 0; i < 4; i++) {
+		uint32_t len = sizes[i] ? sizes[i] : want_mtu + 14;
+
+		if (len > want_mtu + 14)
+			continue;
+		RIG_CHECK(rig_exchange(r, 2000, len));
+		RIG_CHECK(rig_meet(r));
+	}
+	RIG_CHECK(rig_in_use(r) == 0);
+	port_close(&r->port);
+	return 0;
+}
+
+static void
+port_af_packet__exchange(void)
+{
+	static const uint32_t mtus[] = { 1500, 4200, 9000 };
+
+	for (int i = 0; i < 3; i++) {
+		CHECK_EQ(make_veth(mtus[i]), 0);
+		CHECK_EQ(rig_pair(talk, talk), 0);
+	}
+}
+
+/* The next frame of ours, within a second; NULL: none came. */
+static struct rte_mbuf *
+next_frame(struct rig *r)
+{
+	uint64_t end = rig_ms() + 1000;
+	struct rte_mbuf *m;
+
+	while (rig_ms() < end) {
+		if (port_rx(&r->port, 0, &m, 1) == 0)
+			continue;
+		if (rte_pktmbuf_mtod(m, uint8_t *)[12] != 0x86) /* not IPv6 */
+			return m;
+		rte_pktmbuf_free(m);
+	}
+	return NULL;
+}
+
+/* A tag goes through as it is, though the kernel takes it out on the way. */
+static int
+tagged(struct rig *r)
+{
+	static const uint8_t tag[] = { 0x81, 0x00, 0xa0, 0x05, 0x88, 0xb5 };
+	struct rte_mbuf *m;
+
+	RIG_CHECK(open_mine(r) == 0);
+	m = rig_frame(r, r->peer_mac, 9, want_mtu + 18);
+	RIG_CHECK(m);
+	memcpy(rte_pktmbuf_mtod(m, uint8_t *) + 12, tag, sizeof(tag));
+	RIG_CHECK(port_tx(&r->port, 0, &m, 1) == 1);
+	m = next_frame(r);
+	RIG_CHECK(m && m->data_len == want_mtu + 18 && m->pkt_len == want_mtu + 18);
+	RIG_CHECK(memcmp(rte_pktmbuf_mtod(m, uint8_t *) + 12, tag, sizeof(tag)) == 0);
+	for (uint32_t i = 18; i < want_mtu + 18; i++)
+		RIG_CHECK(rte_pktmbuf_mtod(m, uint8_t *)[i] == rig_byte(1 - r->side, 9, i));
+	rte_pktmbuf_free(m);
+	RIG_CHECK(rig_meet(r));
+	port_close(&r->port);
+	return 0;
+}
+
+static void
+port_af_packet__vlan(void)
+{
+	CHECK_EQ(make_veth(4200), 0);
+	CHECK_EQ(rig_pair(tagged, tagged), 0);
+}
+
+static int
+send_to(struct rig *r, const uint8_t mac[6])
+{
+	struct rte_mbuf *m = rig_frame(r, mac, 1, 64);
+
+	return m ? port_tx(&r->port, 0, &m, 1) : -1;
+}
+
+/* The bell rings for frames to us and to groups, not for others and not for what we send. */
+static int
+listener(struct rig *r)
+{
+	struct pollfd p = { .events = POLLIN };
+
+	RIG_CHECK(open_mine(r) == 0);
+	p.fd = r->port.drv->wait_fd(&r->port);
+	RIG_CHECK(p.fd >= 0);
+	r->port.drv->wait_clear(&r->port);
+	RIG_CHECK(rig_meet(r) && rig_meet(r)); /* to us */
+	RIG_CHECK(poll(&p, 1, 1000) == 1);
+	r->port.drv->wait_clear(&r->port);
+	RIG_CHECK(poll(&p, 1, 50) == 0);
+	RIG_CHECK(rig_meet(r) && rig_meet(r)); /* to everybody */
+	RIG_CHECK(poll(&p, 1, 1000) == 1);
+	r->port.drv->wait_clear(&r->port);
+	RIG_CHECK(rig_meet(r) && rig_meet(r)); /* to another */
+	RIG_CHECK(poll(&p, 1, 100) == 0);
+	RIG_CHECK(send_to(r, (const uint8_t *)"\xff\xff\xff\xff\xff\xff") == 1);
+	RIG_CHECK(poll(&p, 1, 100) == 0);
+	RIG_CHECK(rig_meet(r) && rig_meet(r)); /* 1000 to us: full, and still one clear is enough */
+	RIG_CHECK(poll(&p, 1, 1000) == 1);
+	r->port.drv->wait_clear(&r->port);
+	RIG_CHECK(poll(&p, 1, 100) == 0);
+	port_close(&r->port);
+	return 0;
+}
+
+static int
+ringer(struct rig *r)
+{
+	RIG_CHECK(open_mine(r) == 0);
+	RIG_CHECK(rig_meet(r));
+	RIG_CHECK(send_to(r, r->peer_mac) == 1);
+	RIG_CHECK(rig_meet(r) && rig_meet(r));
+	RIG_CHECK(send_to(r, (const uint8_t *)"\xff\xff\xff\xff\xff\xff") == 1);
+	RIG_CHECK(rig_meet(r) && rig_meet(r));
+	RIG_CHECK(send_to(r, (const uint8_t *)"\2\1\1\1\1\1") == 1);
+	RIG_CHECK(rig_meet(r) && rig_meet(r));
+	for (int i = 0; i < 1000; i++)
+		RIG_CHECK(send_to(r, r->peer_mac) == 1);
+	RIG_CHECK(rig_meet(r));
+	port_close(&r->port);
+	return 0;
+}
+
+static void
+port_af_packet__bell(void)
+{
+	CHECK_EQ(make_veth(4200), 0);
+	CHECK_EQ(rig_pair(listener, ringer), 0);
+}
+
+/* The same interface gives the same MAC; a killed process leaves no promiscuous mode behind. */
+static int
+killed(struct rig *r)
+{
+	char spec[] = "af_packet:plxa";
+
+	RIG_CHECK(rig_open(r, spec, false) == 0);
+	RIG_CHECK(write(r->sync, r->port.mac, 6) == 6);
+	RIG_CHECK(sh("ip -d link show plxa | grep -q 'promiscuity [1-9]'") == 0);
+	raise(SIGKILL);
+	return 1;
+}
+
+static void
+port_af_packet__kill_leaves_nothing(void)
+{
+	uint8_t mac[2][6];
+	int fds[2];
+
+	CHECK_EQ(make_veth(4200), 0);
+	CHECK(pipe(fds) == 0);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQ(rig_join(rig_fork(killed, 0, fds[1])), 128 + SIGKILL);
+		CHECK(read(fds[0], mac[i], 6) == 6);
+	}
+	CHECK_MEM(mac[0], mac[1], 6);
+	CHECK(sh("ip -d link show plxa | grep -q 'promiscuity 0'") == 0);
+	CHECK(sh("! ip link show plxa | grep -q PROMISC") == 0);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* Everything that can be wrong with an interface is said before EAL starts. */
+static void
+port_af_packet__refuses(void)
+{
+	static const struct {
+		const char *spec, *before, *says;
+		uint32_t mtu;
+		int ret;
+	} t[] = {
+		{ "af_packet:plxnone", NULL, "ip link", 0, -ENODEV },
+		{ "af_packet:plxa", "ip link set plxa down", "set plxa up", 0, -ENETDOWN },
+		{ "af_packet:plxa", "ip link set plxa up", "mtu 9000", 9000, -EINVAL },
+		{ "af_packet:lo", "ip link set lo up", "not Ethernet", 0, -EINVAL },
+		{ "af_packet:plxa", "ip link set plxa mtu 300", "at least 576", 0, -EINVAL },
+		{ "af_packet:plxa", "ip link set plxa mtu 4200", "", 1500, 0 },
+	};
+
+	CHECK_EQ(make_veth(4200), 0);
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct rig r = { .conf.ip_mtu = t[i].mtu };
+		char arg[512];
+		int ret;
+
+		if (t[i].before)
+			CHECK_EQ(sh(t[i].before), 0);
+		CHECK_EQ(rig_parse(&r, t[i].spec), 0);
+		ret = port_driver_find("af_packet")->eal_args(&r.conf, arg, sizeof(arg), r.why,
+							      sizeof(r.why));
+		if (ret != t[i].ret || !strstr(r.why, t[i].says))
+			printf("%zu: %d: %s\n", i, ret, r.why);
+		CHECK(ret == t[i].ret && strstr(r.why, t[i].says));
+	}
+}
+
+static void
+port_iface_has_addr__both_families(void)
+{
+	static const struct {
+		const char *iface, *addr;
+		int has;
+	} t[] = {
+		{ "plxa", "::ffff:10.99.0.1", 1 }, { "plxa", "::ffff:10.99.0.2", 0 },
+		{ "plxb", "::ffff:10.99.0.1", 0 }, { "plxa", "fd99::1", 1 },
+		{ "plxa", "fd99::2", 0 },
+	};
+
+	CHECK_EQ(make_veth(4200), 0);
+	CHECK_EQ(sh("ip addr add 10.99.0.1/24 dev plxa && ip addr add fd99::1/64 dev plxa"), 0);
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		uint8_t gid[16];
+
+		CHECK(inet_pton(AF_INET6, t[i].addr, gid) == 1);
+		CHECK(port_iface_has_addr(t[i].iface, gid) == t[i].has);
+	}
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE(port_af_packet__exchange),
+	CHECK_CASE(port_af_packet__vlan),
+	CHECK_CASE(port_af_packet__bell),
+	CHECK_CASE(port_af_packet__kill_leaves_nothing),
+	CHECK_CASE(port_af_packet__refuses),
+	CHECK_CASE(port_iface_has_addr__both_families),
+};
+
+int
+main(int argc, char **argv)
+{
+	if (unshare(CLONE_NEWNET) != 0) {
+		printf("skipped: no network namespace of its own (%s): run as root\n",
+		       strerror(errno));
+		return RIG_SKIP;
+	}
+	if (system("ip link add plxa type veth peer name plxb 2>/dev/null") != 0) {
+		printf("skipped: this kernel or `ip` makes no veth\n");
+		return RIG_SKIP;
+	}
+	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}

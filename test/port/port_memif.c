@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* memif: two processes, in either order, by path and by abstract name, and what a kill leaves. */
+#include "port_rig.h"
+
+static char dir[] = "/tmp/port_memif.XXXXXX";
+static char name_server[128], name_client[128];	/* SPECs */
+static unsigned int late[2];			/* ms that each side comes later */
+static uint32_t mtu;
+
+static const char *
+my_spec(const struct rig *r)
+{
+	return r->side == 0 ? name_server : name_client;
+}
+
+static void
+use(const char *socket, const char *client_more)
+{
+	snprintf(name_server, sizeof(name_server), "memif:%s,server", socket);
+	snprintf(name_client, sizeof(name_client), "memif:%s,client%s", socket, client_more);
+	late[0] = late[1] = 0;
+	mtu = 0;
+}
+
+static const char *
+path(void)
+{
+	static char p[64];
+
+	snprintf(p, sizeof(p), "%s/wire.sock", dir);
+	return p;
+}
+
+static int
+talk(struct rig *r)
+{
+	static const uint32_t sizes[] = { 64, 1500, 4170 };
+
+	rig_nap(late[r->side]);
+	r->conf.ip_mtu = mtu;
+	RIG_CHECK(rig_open(r, my_spec(r), false) == 0);
+	RIG_CHECK(r->port.ip_mtu == (mtu ? mtu : 4200));
+	RIG_CHECK(rig_swap_macs(r));
+	RIG_CHECK(memcmp(r->port.mac, r->peer_mac, 6) != 0);
+	RIG_CHECK(rig_link(r));
+	RIG_CHECK(rig_meet(r));
+	for (int i = 0; i < 3; i++) {
+		RIG_CHECK(rig_exchange(r, 3000, sizes[i]));
+		RIG_CHECK(rig_meet(r));
+	}
+	/* the longest that the MTU lets through */
+	RIG_CHECK(rig_exchange(r, 3000, r->port.max_frame));
+	RIG_CHECK(rig_meet(r));
+	port_close(&r->port);
+	return 0;
+}
+
+static void
+port_memif__exchange(void)
+{
+	use(path(), "");
+	CHECK_EQ(rig_pair(talk, talk), 0);
+	CHECK(access(path(), F_OK) != 0); /* nothing stays behind */
+}
+
+static void
+port_memif__client_first(void)
+{
+	use(path(), "");
+	late[0] = 700;
+	CHECK_EQ(rig_pair(talk, talk), 0);
+}
+
+static void
+port_memif__server_first(void)
+{
+	use(path(), "");
+	late[1] = 700;
+	CHECK_EQ(rig_pair(talk, talk), 0);
+}
+
+static void
+port_memif__abstract(void)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "@port_memif_%d", getpid());
+	use(name, "");
+	CHECK_EQ(rig_pair(talk, talk), 0);
+}
+
+static void
+port_memif__zero_copy(void)
+{
+	use(path(), ",zc");
+	CHECK_EQ(rig_pair(talk, talk), 0);
+}
+
+static void
+port_memif__jumbo(void)
+{
+	use(path(), "");
+	mtu = 9000;
+	CHECK_EQ(rig_pair(talk, talk), 0);
+}
+
+/* Before there is a peer frames are lost or refused, and no buffer with them. */
+static int
+lonely(struct rig *r)
+{
+	unsigned int before;
+
+	memcpy(r->conf.mac, "\2\1\2\3\4\5", 6);
+	RIG_CHECK(rig_open(r, my_spec(r), false) == 0);
+	RIG_CHECK(memcmp(r->port.mac, "\2\1\2\3\4\5", 6) == 0);
+	RIG_CHECK(!r->port.drv->link_up(&r->port));
+	before = rig_in_use(r);
+	for (uint32_t i = 0; i < 5000; i++) {
+		struct rte_mbuf *m = rig_frame(r, r->port.mac, i, 64);
+
+		RIG_CHECK(m);
+		if (port_tx(&r->port, 0, &m, 1) == 0)
+			rte_pktmbuf_free(m);
+		RIG_CHECK(port_rx(&r->port, 0, &m, 1) == 0);
+	}
+	RIG_CHECK(rig_in_use(r) == before);
+	port_close(&r->port);
+	return 0;
+}
+
+static int
+lonely_client(struct rig *r)
+{
+	r->side = 1;
+	return lonely(r);
+}
+
+static void
+port_memif__without_peer(void)
+{
+	use(path(), "");
+	CHECK_EQ(rig_alone(lonely), 0);
+	CHECK_EQ(rig_alone(lonely_client), 0);
+}
+
+/* Opens, tells its side, and lives until it is killed. */
+static int
+until_killed(struct rig *r)
+{
+	RIG_CHECK(rig_open(r, my_spec(r), false) == 0);
+	RIG_CHECK(rig_link(r));
+	RIG_CHECK(rig_meet(r));
+	for (;;)
+		rig_nap(100);
+}
+
+/* The first peer gets killed; its successor is met on the same wire. */
+static int
+survivor(struct rig *r)
+{
+	uint64_t end = rig_ms() + RIG_WAIT_MS;
+
+	RIG_CHECK(rig_open(r, my_spec(r), false) == 0);
+	RIG_CHECK(rig_link(r));
+	RIG_CHECK(rig_meet(r));
+	/* the link goes down when the peer dies */
+	while (r->port.drv->link_up(&r->port) && rig_ms() < end) {
+		struct rte_mbuf *m;
+
+		if (port_rx(&r->port, 0, &m, 1))
+			rte_pktmbuf_free(m);
+	}
+	RIG_CHECK(!r->port.drv->link_up(&r->port));
+	RIG_CHECK(rig_swap_macs(r));
+	RIG_CHECK(rig_link(r));
+	RIG_CHECK(rig_meet(r));
+	RIG_CHECK(rig_exchange(r, 1000, 1500));
+	RIG_CHECK(rig_meet(r));
+	port_close(&r->port);
+	return 0;
+}
+
+static int
+successor(struct rig *r)
+{
+	RIG_CHECK(rig_open(r, my_spec(r), false) == 0);
+	RIG_CHECK(rig_swap_macs(r));
+	RIG_CHECK(rig_link(r));
+	RIG_CHECK(rig_meet(r));
+	RIG_CHECK(rig_exchange(r, 1000, 1500));
+	RIG_CHECK(rig_meet(r));
+	port_close(&r->port);
+	return 0;
+}
+
+static int
+kill_one(int side_killed)
+{
+	int sv[2], status;
+	pid_t stays, killed;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) != 0)
+		return 255;
+	stays = rig_fork(survivor, 1 - side_killed, sv[0]);
+	killed = rig_fork(until_killed, side_killed, sv[1]);
+	rig_nap(2500);
+	kill(killed, SIGKILL);
+	if (rig_join(killed) != 128 + SIGKILL)
+		return 254;
+	killed = rig_fork(successor, side_killed, sv[1]);
+	close(sv[0]);
+	close(sv[1]);
+	status = rig_join(stays);
+	return status ? status : rig_join(killed);
+}
+
+static void
+port_memif__client_killed(void)
+{
+	use(path(), "");
+	CHECK_EQ(kill_one(1), 0);
+}
+
+/* The socket that a killed server left is no obstacle. */
+static void
+port_memif__server_killed(void)
+{
+	use(path(), "");
+	CHECK_EQ(kill_one(0), 0);
+}
+
+static int
+arg_of(struct rig *r)
+{
+	char arg[512];
+	int ret = rig_parse(r, my_spec(r));
+
+	return ret ? ret : port_driver_find("memif")->eal_args(&r->conf, arg, sizeof(arg), r->why,
+							       sizeof(r->why));
+}
+
+static int
+second_server(struct rig *r)
+{
+	struct stat st;
+
+	RIG_CHECK(arg_of(r) == -EADDRINUSE && strstr(r->why, path()));
+	RIG_CHECK(stat(path(), &st) == 0 && S_ISSOCK(st.st_mode));
+	return rig_meet(r) ? 0 : 1;
+}
+
+static int
+first_server(struct rig *r)
+{
+	RIG_CHECK(rig_open(r, my_spec(r), false) == 0);
+	RIG_CHECK(rig_meet(r));
+	port_close(&r->port);
+	return 0;
+}
+
+static int
+second_server_late(struct rig *r)
+{
+	uint64_t end = rig_ms() + RIG_WAIT_MS;
+
+	r->side = 0;
+	while (access(path(), F_OK) != 0 && rig_ms() < end)
+		rig_nap(1);
+	rig_nap(50);
+	return second_server(r);
+}
+
+/* A socket that a live server has is not taken, nor a file that is no socket. */
+static void
+port_memif__path_taken(void)
+{
+	struct rig r = { 0 };
+	FILE *f;
+
+	use(path(), "");
+	CHECK_EQ(rig_pair(first_server, second_server_late), 0);
+	f = fopen(path(), "w");
+	CHECK(f);
+	fclose(f);
+	CHECK(arg_of(&r) == -EEXIST && strstr(r.why, "no socket"));
+	CHECK(access(path(), F_OK) == 0);
+	unlink(path());
+	CHECK(arg_of(&r) == 0);
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE(port_memif__exchange),
+	CHECK_CASE(port_memif__client_first),
+	CHECK_CASE(port_memif__server_first),
+	CHECK_CASE(port_memif__abstract),
+	CHECK_CASE(port_memif__zero_copy),
+	CHECK_CASE(port_memif__jumbo),
+	CHECK_CASE(port_memif__without_peer),
+	CHECK_CASE(port_memif__client_killed),
+	CHECK_CASE(port_memif__server_killed),
+	CHECK_CASE(port_memif__path_taken),
+};
+
+int
+main(int argc, char **argv)
+{
+	int ret;
+
+	if (!mkdtemp(dir)) {
+		perror(dir);
+		return 1;
+	}
+	ret = check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+	rmdir(dir);
+	return ret;
+}
