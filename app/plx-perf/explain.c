@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Answers: what does this error completion mean for the user? Called when a test fails. */
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "conn.h"
@@ -32,7 +33,7 @@ advice_for(enum ibv_wc_status status)
 		if (advices[i].status == status)
 			return advices[i].text;
 	}
-	return "see ibv_wc_status in the guide";
+	return "this status has no usual cause here: report it";
 }
 
 uint64_t
@@ -41,8 +42,26 @@ conn_give_up_ns(const struct test *t)
 	return t->timeout ? 4 * (ACK_UNIT_NS << t->timeout) * (t->retry + 1) : UINT64_MAX / 4;
 }
 
-int
-conn_explain(const struct conn *c, const struct ibv_wc *wc, const char *what, const char *peer)
+/*
+ * A flushed WR says nothing of what broke the QP; the completion that does is in the send CQ before
+ * or behind it. Replaces *wc if it is found.
+ */
+static bool
+find_cause(const struct conn *c, struct ibv_wc *wc)
+{
+	struct ibv_wc other;
+
+	while (ibv_poll_cq(c->send_cq, 1, &other) > 0) {
+		if (other.status == IBV_WC_SUCCESS || other.status == IBV_WC_WR_FLUSH_ERR)
+			continue;
+		*wc = other;
+		return true;
+	}
+	return false;
+}
+
+static int
+explain(const struct conn *c, const struct ibv_wc *wc, const char *what, const char *peer)
 {
 	double once = (double)(ACK_UNIT_NS << c->test->timeout) / 1e9;
 	char times[96] = "";
@@ -54,4 +73,14 @@ conn_explain(const struct conn *c, const struct ibv_wc *wc, const char *what, co
 	return fail("%s on QP 0x%06x to %s ended with \"%s\" (status %d, vendor 0x%x)%s: %s", what,
 		    wc->qp_num, peer, ibv_wc_status_str(wc->status), wc->status, wc->vendor_err, times,
 		    advice_for(wc->status));
+}
+
+int
+conn_explain(const struct conn *c, const struct ibv_wc *wc, const char *what, const char *peer)
+{
+	struct ibv_wc cause = *wc;
+
+	if (wc->status == IBV_WC_WR_FLUSH_ERR && find_cause(c, &cause))
+		what = "a send";
+	return explain(c, &cause, what, peer);
 }
