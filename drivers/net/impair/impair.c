@@ -23,7 +23,6 @@
 
 #define BURST 64u		/* of one call, at most */
 #define HOLD_NS UINT64_C(10000000) /* a held frame that too few pass; the last one of a stream */
-#define NS_PER_S UINT64_C(1000000000)
 #define DELAYED_MAX 4096u
 #define READY_MAX 1024u		/* what one call can make ready, by far */
 
