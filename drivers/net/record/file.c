@@ -7,6 +7,7 @@
 #include "file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -25,26 +26,6 @@ size_limit(void)
 	if (getrlimit(RLIMIT_FSIZE, &r) != 0 || r.rlim_cur == RLIM_INFINITY)
 		return UINT64_MAX;
 	return r.rlim_cur;
-}
-
-int
-rec_file_open(struct rec_file *f, const char *name, const char *iface, char *why, size_t why_len)
-{
-	memset(f, 0, sizeof(*f));
-	f->fd = port_record_create(name, why, why_len);
-	if (f->fd < 0)
-		return f->fd;
-	f->buf = malloc(FILE_BUF);
-	if (!f->buf) {
-		close(f->fd);
-		snprintf(why, why_len, "record: out of memory");
-		return -ENOMEM;
-	}
-	f->name = name;
-	f->limit = size_limit();
-	f->used = pcapng_head(f->buf, "Pollux", iface);
-	rec_file_flush(f);
-	return 0;
 }
 
 /* All of it, or how much the file took, with errno. */
@@ -67,6 +48,44 @@ write_all(const struct rec_file *f)
 		done += (size_t)n;
 	}
 	return done;
+}
+
+/* Also shows at once whether there is room at all. */
+static int
+begin(struct rec_file *f, const char *iface, char *why, size_t why_len)
+{
+	f->used = pcapng_head(f->buf, "Pollux", iface);
+	if (write_all(f) != f->used) {
+		int ret = -errno;
+
+		snprintf(why, why_len, "record: %s: %s", f->name, strerror(-ret));
+		return ret;
+	}
+	f->written = f->used;
+	f->used = 0;
+	return 0;
+}
+
+int
+rec_file_open(struct rec_file *f, const char *name, const char *iface, char *why, size_t why_len)
+{
+	int ret;
+
+	memset(f, 0, sizeof(*f));
+	f->name = name;
+	f->limit = size_limit();
+	f->fd = port_record_create(name, why, why_len);
+	if (f->fd < 0)
+		return f->fd;
+	f->buf = malloc(FILE_BUF);
+	ret = f->buf ? begin(f, iface, why, why_len) : -ENOMEM;
+	if (ret == 0)
+		return 0;
+	if (!f->buf)
+		snprintf(why, why_len, "record: out of memory");
+	free(f->buf);
+	close(f->fd);
+	return ret;
 }
 
 static void
