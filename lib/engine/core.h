@@ -107,6 +107,8 @@ struct core {
 	char line[CORE_LINES][CORE_LINE_LEN];
 	uint32_t num_lines;		/* any thread may read */
 	bool said_self;
+	bool (*was_qpn)(void *arg, uint32_t qpn);
+	void *was_arg;
 
 	struct idle idle;
 	bool own_thread;		/* dedicated: the thread holds the lock but for sleeping */

@@ -109,6 +109,8 @@ fill_core(struct core *c, const struct eng_conf *conf, const struct mr_table *mr
 {
 	c->own_thread = !conf->inline_mode;
 	c->cpu = conf->cpu;
+	c->was_qpn = conf->was_qpn;
+	c->was_arg = conf->arg;
 	c->x.now = c->clock.ns;
 	c->refine_ns = CORE_REFINE_NS;
 	c->refine_at = c->clock.ns + CORE_REFINE_NS;

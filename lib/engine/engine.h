@@ -28,6 +28,9 @@ struct eng_conf {
 	int cpu;		/* of that thread */
 	bool eal_running;	/* a DPDK program started EAL itself: do not */
 	uint32_t mem_mb;	/* EAL memory; 0: enough for one port and core */
+	/* Was there ever a QP of this number? Called on the core, seldom. */
+	bool (*was_qpn)(void *arg, uint32_t qpn);
+	void *arg;
 };
 
 /* Control thread, once a process at a time. 0, or -errno with one line in `why` that says what to

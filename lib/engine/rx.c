@@ -21,8 +21,8 @@ is_ours(struct core *c, const uint8_t gid[16])
 	return true;
 }
 
-/* Nobody but us can answer to that: a program mixed up its QPNs, or the two ends of a test their
- * addresses. */
+/* Nobody but us can answer to that. If the QP is not one that is gone, a program mixed up its QPNs, or
+ * the two ends of a test have one address. */
 static enum drop_reason
 no_such_qp(struct core *c, const struct wire_pkt *pkt)
 {
@@ -30,7 +30,7 @@ no_such_qp(struct core *c, const struct wire_pkt *pkt)
 
 	if (gid_find(c->net, pkt->src_gid) < 0)
 		return DROP_QPN;
-	if (!c->said_self) {
+	if (!c->said_self && !(c->was_qpn && c->was_qpn(c->was_arg, pkt->dest_qpn))) {
 		c->said_self = true;
 		snprintf(line, sizeof(line), "QP 0x%06x was sent to at this device's own address, and "
 			 "there is no such QP here: is the peer another process with the same address? "

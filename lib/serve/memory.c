@@ -37,13 +37,22 @@ check_access(uint32_t access)
 	return 0;
 }
 
-/* The page at `addr` can be read, or written. A kernel that cannot say says yes. */
-static bool
-page_usable(uint64_t addr, bool write)
+/* The page at `addr` can be read, or written: 0, else a positive errno. */
+static int
+touch(uint64_t addr, bool write)
 {
 	int advice = write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
 
-	return madvise((void *)(uintptr_t)(addr & ~(PAGE - 1)), PAGE, advice) == 0 || errno == EINVAL;
+	return madvise((void *)(uintptr_t)(addr & ~(PAGE - 1)), PAGE, advice) ? errno : 0;
+}
+
+static bool
+page_usable(uint64_t addr, bool write)
+{
+	int err = touch(addr, write);
+
+	/* a kernel that cannot say (before 5.14) gives EINVAL for our own stack too */
+	return !err || (err == EINVAL && touch((uintptr_t)&err, true) == EINVAL);
 }
 
 /*

@@ -124,9 +124,10 @@ static int
 number_and_join(struct stack *s, struct qpair *q, struct qp_conf *conf)
 {
 	for (uint32_t tries = 0; tries < 2 * MAX_QP; tries++) {
+		uint32_t n = __atomic_fetch_add(&s->num_created, 1, __ATOMIC_RELAXED);
 		int rc;
 
-		conf->qpn = perm_apply(&s->qpns, s->num_created++ & 0xffffff);
+		conf->qpn = perm_apply(&s->qpns, n & 0xffffff);
 		if (conf->qpn <= 1 || conf->qpn == 0xffffff)
 			continue;	/* SMI, GSI, multicast (A18) */
 		rc = qp_init(q->e.qp, conf);

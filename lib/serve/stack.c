@@ -93,6 +93,15 @@ stack_new(void)
 	return NULL;
 }
 
+static bool
+was_qpn(void *arg, uint32_t qpn)
+{
+	struct stack *s = arg;
+	uint32_t created = __atomic_load_n(&s->num_created, __ATOMIC_RELAXED);
+
+	return perm_invert(&s->qpns, qpn) < created;
+}
+
 /* The kernel would answer what is sent to an address that it holds too: with ICMP errors for UDP, and
  * with its own MAC. */
 static int
@@ -127,6 +136,8 @@ fill(struct stack *s, const struct setting_text *text, bool eal_running, uint32_
 		return rc;
 	s->conf.eng.eal_running = eal_running;
 	s->conf.eng.mem_mb = mem_mb;
+	s->conf.eng.was_qpn = was_qpn;
+	s->conf.eng.arg = s;
 	rc = eng_start(&s->conf.eng, s->mrs, &s->eng, why, why_len);
 	if (rc < 0)
 		return rc;

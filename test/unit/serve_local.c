@@ -1,0 +1,515 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The stack as libpollux sees it: operations between two QPs, events, and everything that ends. */
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "base/log.h"
+#include "serve_fixture.h"
+
+static uint64_t
+word(size_t offset)
+{
+	uint64_t v;
+
+	memcpy(&v, w.buf + offset, sizeof(v));
+	return v;
+}
+
+static void
+fill(size_t offset, size_t len, uint8_t seed)
+{
+	for (size_t i = 0; i < len; i++)
+		w.buf[offset + i] = (uint8_t)(seed + i * 7);
+}
+
+static bool
+same(size_t a, size_t b, size_t len)
+{
+	return memcmp(w.buf + a, w.buf + b, len) == 0;
+}
+
+static bool
+done(uint8_t opcode)
+{
+	struct plx_cqe c;
+
+	return poll(&c) && c.status == WC_SUCCESS && c.opcode == opcode;
+}
+
+static void
+writes_and_reads(void)
+{
+	static const size_t lens[] = { 1, 63, 4096, 4097, 65536, 1048576 };
+
+	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
+		size_t len = lens[i];
+
+		fill(0, len, (uint8_t)i);
+		post_send(&w.a, &(struct send){ .opcode = WR_RDMA_WRITE, .len = len, .to = 2 << 20 });
+		CHECK(done(WC_RDMA_WRITE));
+		CHECK(same(0, 2 << 20, len));
+		fill(2 << 20, len, (uint8_t)(i + 99));
+		post_send(&w.b, &(struct send){ .opcode = WR_RDMA_READ, .len = len, .to = 2 << 20 });
+		CHECK(done(WC_RDMA_READ));
+		CHECK(same(0, 2 << 20, len));
+	}
+}
+
+static void
+sends(void)
+{
+	struct plx_cqe c, d;
+
+	fill(0, 10000, 5);
+	post_recv(&w.b, 1 << 20, 16384, 77);
+	post_send(&w.a, &(struct send){ .opcode = WR_SEND_IMM, .len = 10000, .imm = 0x01020304 });
+	CHECK(poll(&c));
+	CHECK(poll(&d));
+	if (c.queue == PLX_CQE_SQ) {	/* the loop may finish either first */
+		struct plx_cqe t = c;
+
+		c = d;
+		d = t;
+	}
+	CHECK_EQ(c.opcode, WC_RECV);
+	CHECK_EQ(c.status, WC_SUCCESS);
+	CHECK_EQ(c.wr_id, 77);
+	CHECK_EQ(c.byte_len, 10000);
+	CHECK_EQ(c.imm, 0x01020304);
+	CHECK_EQ(c.qp, w.b.m.qp);
+	CHECK_EQ(c.qp_gen, w.b.m.qp_gen);
+	CHECK_EQ(d.opcode, WC_SEND);
+	CHECK_EQ(d.status, WC_SUCCESS);
+	CHECK(same(0, 1 << 20, 10000));
+}
+
+static void
+atomics(void)
+{
+	memset(w.buf, 0, 64);
+	memset(w.buf + 4096, 0, 8);
+	post_send(&w.a, &(struct send){ .opcode = WR_FETCH_ADD, .len = 8, .to = 4096, .compare_add = 5 });
+	CHECK(done(WC_FETCH_ADD));
+	CHECK_EQ(word(0), 0);
+	CHECK_EQ(word(4096), 5);
+	post_send(&w.a, &(struct send){ .opcode = WR_CMP_SWAP, .len = 8, .to = 4096, .compare_add = 5,
+					.swap = 9 });
+	CHECK(done(WC_CMP_SWAP));
+	CHECK_EQ(word(0), 5);
+	CHECK_EQ(word(4096), 9);
+}
+
+static void
+operations(const char *cores)
+{
+	CHECK_EQ(start_world(cores), 0);
+	writes_and_reads();
+	sends();
+	atomics();
+	CHECK_EQ(end_world(), 0);
+}
+
+static void
+local_call__operations_inline(void)
+{
+	operations("inline");
+}
+
+static void
+local_call__operations_dedicated(void)
+{
+	operations("0");
+}
+
+/* The program posts and then does nothing: the background thread finishes it. */
+static void
+idle__serves_a_silent_program(void)
+{
+	struct plx_cqe c;
+
+	CHECK_EQ(start_world("inline"), 0);
+	for (int turn = 0; turn < 5; turn++) {
+		post_send(&w.a, &(struct send){ .opcode = WR_RDMA_WRITE, .len = 100000, .to = 2 << 20 });
+		for (int ms = 0; ms < 2000 && !peek(&c); ms++)
+			usleep(1000);
+		CHECK_EQ(w.cq_head, turn + 1);
+		CHECK_EQ(c.status, WC_SUCCESS);
+		usleep(20000);
+	}
+	CHECK_EQ(end_world(), 0);
+}
+
+static void
+core_notify__event_when_armed(void)
+{
+	struct plx_cq_event ev;
+	struct plx_cqe c;
+
+	CHECK_EQ(start_world("inline"), 0);
+	post_send(&w.a, &(struct send){ .opcode = WR_RDMA_WRITE, .len = 8, .to = 2 << 20 });
+	CHECK(poll(&c));
+	CHECK(!readable(w.ch.fd, 20));	/* it was not armed */
+	arm(PLX_CQ_ARM_ANY);
+	post_send(&w.a, &(struct send){ .opcode = WR_RDMA_WRITE, .len = 8, .to = 2 << 20 });
+	CHECK(readable(w.ch.fd, 2000));
+	CHECK_EQ(recv(w.ch.fd, &ev, sizeof(ev), 0), sizeof(ev));
+	CHECK_EQ(ev.cq, w.cq.cq);
+	CHECK_EQ(ev.cq_gen, w.cq.cq_gen);
+	CHECK(poll(&c));
+	CHECK_EQ(end_world(), 0);
+}
+
+static void
+serve_destroy_qp__while_it_is_busy(void)
+{
+	struct ctl_destroy_qp m;
+
+	CHECK_EQ(start_world("inline"), 0);
+	for (int turn = 0; turn < 50; turn++) {
+		for (int i = 0; i < 16; i++)
+			post_send(&w.a, &(struct send){ .opcode = WR_RDMA_WRITE, .len = 65536, .to = 1 << 20 });
+		m.qp = turn & 1 ? w.a.m.qp : w.b.m.qp;
+		CHECK_EQ(call(CTL_DESTROY_QP, &m), 0);
+		m.qp = turn & 1 ? w.b.m.qp : w.a.m.qp;
+		CHECK_EQ(call(CTL_DESTROY_QP, &m), 0);
+		CHECK((uint64_t)call(CTL_DESTROY_QP, &m) == (uint64_t)-EINVAL);
+		CHECK_EQ(new_pair(), 0);
+	}
+	CHECK_EQ(end_world(), 0);
+}
+
+static void
+serve_dereg_mr__in_flight(void)
+{
+	struct ctl_dereg_mr m;
+	struct plx_async_event ev;
+	struct plx_cqe c;
+
+	CHECK_EQ(start_world("inline"), 0);
+	for (int i = 0; i < 8; i++)
+		post_send(&w.a, &(struct send){ .opcode = WR_RDMA_WRITE, .len = 1 << 20, .to = 2 << 20 });
+	m.mr = w.mr.mr;
+	CHECK_EQ(call(CTL_DEREG_MR, &m), 0);
+	memset(w.buf + (2 << 20), 0x5a, 1 << 20);
+	for (int i = 0; i < 8; i++)
+		CHECK(poll(&c));
+	CHECK(c.status != WC_SUCCESS);
+	for (size_t i = 2 << 20; i < 3 << 20; i++)
+		CHECK(w.buf[i] == 0x5a);	/* nothing was written after the call */
+	if (readable(w.cl.async_fd, 200)) {
+		CHECK_EQ(recv(w.cl.async_fd, &ev, sizeof(ev), 0), sizeof(ev));
+		CHECK(ev.subject == PLX_EVENT_QP);
+	}
+	CHECK((uint64_t)call(CTL_DEREG_MR, &m) == (uint64_t)-EINVAL);
+	CHECK_EQ(end_world(), 0);
+}
+
+/* A thousand times the same leaves nothing. */
+static void
+serve_create_qp__thousand_times(void)
+{
+	static uint32_t seen[1000];
+	struct ctl_destroy_qp d;
+	size_t before = 0, after;
+	struct end e;
+
+	CHECK_EQ(start_world("inline"), 0);
+	for (int i = 0; i < 1000; i++) {
+		CHECK_EQ(new_qp(&e), 0);
+		CHECK(e.m.qp_num > 1 && e.m.qp_num < 0xffffff);
+		seen[i] = e.m.qp_num;
+		d.qp = e.m.qp;
+		CHECK_EQ(call(CTL_DESTROY_QP, &d), 0);
+		if (i == 100)
+			before = mallinfo2().uordblks;
+	}
+	after = mallinfo2().uordblks;
+	CHECK(after <= before + 4096);
+	for (int i = 0; i < 1000; i++)
+		for (int j = 0; j < i; j++)
+			CHECK(seen[i] != seen[j]);
+	CHECK_EQ(end_world(), 0);
+}
+
+static void
+serve_destroy__busy_while_used(void)
+{
+	struct ctl_pd pd;
+	struct ctl_destroy_cq cq;
+	struct ctl_channel ch;
+
+	CHECK_EQ(start_world("inline"), 0);
+	pd = (struct ctl_pd){ .pd = w.pd };
+	cq = (struct ctl_destroy_cq){ .cq = w.cq.cq };
+	ch = (struct ctl_channel){ .channel = w.ch.channel };
+	CHECK((uint64_t)call(CTL_DEALLOC_PD, &pd) == (uint64_t)-EBUSY);
+	CHECK((uint64_t)call(CTL_DESTROY_CQ, &cq) == (uint64_t)-EBUSY);
+	CHECK((uint64_t)call(CTL_DESTROY_CHANNEL, &ch) == (uint64_t)-EBUSY);
+	CHECK((uint64_t)stack_stop() == (uint64_t)-EBUSY);
+	CHECK_EQ(end_world(), 0);
+}
+
+static void
+local_call__handles_of_another_client(void)
+{
+	struct ctl_client first;
+	struct ctl_pd pd;
+	struct ctl_destroy_qp qp;
+
+	CHECK_EQ(start_world("inline"), 0);
+	pd.pd = w.pd;
+	qp.qp = w.a.m.qp;
+	first = w.cl;
+	CHECK_EQ(local->open(0, CTL_ABI_VERSION, &w.cl), 0);
+	CHECK((uint64_t)call(CTL_DEALLOC_PD, &pd) == (uint64_t)-EINVAL);
+	CHECK((uint64_t)call(CTL_DESTROY_QP, &qp) == (uint64_t)-EINVAL);
+	local->close(&w.cl);
+	w.cl = first;
+	CHECK_EQ(end_world(), 0);
+}
+
+static int
+reg_of(void *addr, size_t len, uint32_t access)
+{
+	struct ctl_reg_mr m = { .pd = w.pd, .access = access, .addr = (uintptr_t)addr, .length = len,
+				.iova = (uintptr_t)addr };
+	int rc = call(CTL_REG_MR, &m);
+
+	if (rc == 0) {
+		struct ctl_dereg_mr d = { .mr = m.mr };
+
+		call(CTL_DEREG_MR, &d);
+	}
+	return -rc;
+}
+
+static void
+serve_reg_mr__what_it_refuses(void)
+{
+	char *hole = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *readonly = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(hole + 4096, 4096);
+	CHECK_EQ(start_world("inline"), 0);
+	CHECK_EQ(reg_of(w.buf, 100, ALL_ACCESS), 0);
+	CHECK_EQ(reg_of(w.buf, 100, 1 << 20 | 1), 0);	/* relaxed ordering may be ignored */
+	CHECK_EQ(reg_of(w.buf, 0, 1), EINVAL);
+	CHECK_EQ(reg_of(w.buf, SIZE_MAX, 1), EINVAL);
+	CHECK_EQ(reg_of(w.buf, 100, 2), EINVAL);	/* FG2 */
+	CHECK_EQ(reg_of(w.buf, 100, 8), EINVAL);
+	CHECK_EQ(reg_of(w.buf, 100, 1 | 64), EOPNOTSUPP);
+	CHECK_EQ(reg_of(w.buf, 100, 1 << 30), EINVAL);
+	CHECK_EQ(reg_of(hole, 3 * 4096, 1), EFAULT);
+	CHECK_EQ(reg_of(hole + 4096, 16, 1), EFAULT);
+	CHECK_EQ(reg_of(readonly, 4096, 1), EFAULT);
+	CHECK_EQ(reg_of(readonly, 4096, 4), 0);
+	CHECK_EQ(end_world(), 0);
+	munmap(readonly, 4096);
+	munmap(hole, 4096);
+	munmap(hole + 8192, 4096);
+}
+
+static uint32_t
+state_of(const struct end *e)
+{
+	struct ctl_query_qp m = { .qp = e->m.qp };
+
+	return call(CTL_QUERY_QP, &m) ? UINT32_MAX : m.attr.qp_state;
+}
+
+static char said[LOG_TEXT_MAX + 1];
+
+static void
+listen_to(void *arg, enum log_level level, const char *text)
+{
+	(void)arg;
+	(void)level;
+	snprintf(said, sizeof(said), "%s", text);
+}
+
+static void
+serve_modify_qp__failure_changes_nothing(void)
+{
+	struct ctl_qp_attr attr;
+	struct end e;
+
+	CHECK_EQ(start_world("inline"), 0);
+	CHECK_EQ(new_qp(&e), 0);
+	CHECK_EQ(to_init(&e), 0);
+	log_set_sink(listen_to, NULL);
+	attr = rtr_attr(5);
+	attr.path_mtu = 6;
+	CHECK_EQ(-modify(&e, RTR_MASK, attr), EINVAL);
+	attr = rtr_attr(5);
+	attr.ah.sgid_index = 9;
+	CHECK_EQ(-modify(&e, RTR_MASK, attr), EINVAL);
+	attr = rtr_attr(5);
+	attr.ah.is_global = 0;
+	CHECK_EQ(-modify(&e, RTR_MASK, attr), EINVAL);
+	attr = rtr_attr(5);
+	attr.ah.port_num = 2;
+	CHECK_EQ(-modify(&e, RTR_MASK, attr), EINVAL);
+	CHECK_EQ(-modify(&e, RTR_MASK & ~QPM_AV, rtr_attr(5)), EINVAL);
+	CHECK_EQ(-modify(&e, RTR_MASK | QPM_ALT_PATH, rtr_attr(5)), EOPNOTSUPP);
+	said[0] = 0;
+	attr = rtr_attr(5);
+	attr.ah.dgid[12] = 192;
+	CHECK_EQ(-modify(&e, RTR_MASK, attr), ENETUNREACH);
+	CHECK(strstr(said, "no route"));
+	CHECK_EQ(state_of(&e), QPS_INIT);
+	CHECK_EQ(modify(&e, RTR_MASK, rtr_attr(5)), 0);
+	CHECK_EQ(state_of(&e), QPS_RTR);
+	log_set_sink(NULL, NULL);
+	CHECK_EQ(end_world(), 0);
+}
+
+static void
+serve_modify_qp__path_mtu_of_a_small_port(void)
+{
+	const struct setting_text t = { .port = "loop", .ip = "10.11.0.1/24", .mtu = "1500" };
+	struct ctl_query_port port = { .port = 1 };
+	char why[256];
+
+	CHECK_EQ(stack_start(&t, false, 0, why, sizeof(why)), 0);
+	CHECK_EQ(open_client(), 0);
+	CHECK_EQ(call(CTL_QUERY_PORT, &port), 0);
+	CHECK_EQ(port.active_mtu, 3);
+	CHECK_EQ(new_qp(&w.a), 0);
+	CHECK_EQ(to_init(&w.a), 0);
+	log_set_sink(listen_to, NULL);
+	said[0] = 0;
+	CHECK_EQ(-modify(&w.a, RTR_MASK, rtr_attr(5)), EINVAL);
+	CHECK(strstr(said, "4096") && strstr(said, "1500") && strstr(said, "1024"));
+	said[0] = 0;
+	CHECK_EQ(-modify(&w.a, RTR_MASK, rtr_attr(5)), EINVAL);
+	CHECK(!said[0]);	/* once */
+	log_set_sink(NULL, NULL);
+	CHECK_EQ(end_world(), 0);
+}
+
+/* Somebody with our address has the QP, or nobody: said once, counted always. */
+static void
+core_rx__own_address_unknown_qpn(void)
+{
+	const struct cnt_block *cnt;
+	struct ctl_destroy_qp gone;
+
+	CHECK_EQ(start_world("inline"), 0);
+	cnt = core_counters(eng_core(stack_running()->eng, 0));
+	log_set_sink(listen_to, NULL);
+	said[0] = 0;
+	gone.qp = w.b.m.qp;
+	CHECK_EQ(call(CTL_DESTROY_QP, &gone), 0);
+	post_send(&w.a, &(struct send){ .opcode = WR_RDMA_WRITE, .len = 8, .to = 2 << 20 });
+	usleep(50000);
+	CHECK(!said[0]);	/* that one is gone, nothing is wrong with the addresses */
+	CHECK_EQ(new_qp(&w.a), 0);
+	CHECK_EQ(connect_to(&w.a, w.b.m.qp_num ^ 0x400), 0);
+	post_send(&w.a, &(struct send){ .opcode = WR_RDMA_WRITE, .len = 8, .to = 2 << 20 });
+	for (int ms = 0; ms < 2000 && !said[0]; ms++)
+		usleep(1000);
+	log_set_sink(NULL, NULL);
+	CHECK(strstr(said, "no such QP"));
+	CHECK(cnt_read(&cnt->drop[DROP_QPN_SELF]) >= 1);
+	CHECK_EQ(end_world(), 0);
+}
+
+static void
+serve_query__limits_and_gids(void)
+{
+	struct ctl_query_device dev;
+	struct ctl_query_port port = { .port = 2 };
+	struct ctl_query_gid gid = { .port = 1, .index = 0 };
+	static const uint8_t ip[16] = { [10] = 0xff, [11] = 0xff, 10, 11, 0, 1 };
+	struct ctl_device d;
+
+	CHECK_EQ(start_world("inline"), 0);
+	CHECK_EQ(local->devices(&d, 1), 1);
+	CHECK(strcmp(d.name, "pollux0") == 0);
+	CHECK_EQ(call(CTL_QUERY_DEVICE, &dev), 0);
+	CHECK_EQ(dev.node_guid, d.guid);
+	CHECK_EQ(dev.max_qp, 65536);
+	CHECK_EQ(dev.max_srq, 0);
+	CHECK_EQ(dev.num_comp_vectors, 1);
+	CHECK_EQ(-call(CTL_QUERY_PORT, &port), EINVAL);
+	CHECK_EQ(call(CTL_QUERY_GID, &gid), 0);
+	CHECK_EQ(gid.gid[0], 0xfe);
+	CHECK_EQ(gid.gid_type, 2);
+	CHECK_MEM(w.gid, ip, 16);
+	gid.index = 2;
+	CHECK_EQ(-call(CTL_QUERY_GID, &gid), ENODATA);
+	gid.index = 256;
+	CHECK_EQ(-call(CTL_QUERY_GID, &gid), EINVAL);
+	CHECK_EQ(end_world(), 0);
+}
+
+static void
+local_open__not_in_a_child_not_of_another_version(void)
+{
+	struct ctl_client cl;
+	int status;
+	pid_t pid;
+
+	CHECK_EQ(start_world("inline"), 0);
+	log_set_sink(listen_to, NULL);
+	CHECK_EQ(-local->open(0, CTL_ABI_VERSION + 1, &cl), EPROTO);
+	log_set_sink(NULL, NULL);
+	CHECK_EQ(-local->open(1, CTL_ABI_VERSION, &cl), ENODEV);
+	pid = fork();
+	if (pid == 0) {
+		struct ctl_pd pd;
+
+		_exit(local->open(0, CTL_ABI_VERSION, &cl) == -EIO && call(CTL_ALLOC_PD, &pd) == -EIO &&
+		      stack_stop() == -EIO ? 0 : 1);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	CHECK_EQ(end_world(), 0);
+}
+
+static void
+serve_create_qp__what_it_refuses(void)
+{
+	struct ctl_create_qp m;
+
+	CHECK_EQ(start_world("inline"), 0);
+	for (uint32_t type = 3; type <= 4; type++) {
+		m = (struct ctl_create_qp){ .pd = w.pd, .type = type, .send_cq = w.cq.cq,
+					    .recv_cq = w.cq.cq };
+		CHECK_EQ(-call(CTL_CREATE_QP, &m), EOPNOTSUPP);
+	}
+	m = (struct ctl_create_qp){ .pd = w.pd, .type = 2, .send_cq = w.cq.cq, .recv_cq = 99 };
+	CHECK_EQ(-call(CTL_CREATE_QP, &m), EINVAL);
+	m = (struct ctl_create_qp){ .pd = w.pd, .type = 2, .send_cq = w.cq.cq, .recv_cq = w.cq.cq,
+				    .cap = { .max_send_wr = 16385 } };
+	CHECK_EQ(-call(CTL_CREATE_QP, &m), EINVAL);
+	m = (struct ctl_create_qp){ .pd = w.pd, .type = 2, .send_cq = w.cq.cq, .recv_cq = w.cq.cq,
+				    .cap = { 100, 0, 1, 0, 1 } };
+	CHECK_EQ(call(CTL_CREATE_QP, &m), 0);
+	CHECK_EQ(m.cap.max_send_wr, 128);
+	CHECK_EQ(m.cap.max_recv_wr, 0);
+	CHECK_EQ(m.cap.max_inline_data, 64);
+	CHECK_EQ(end_world(), 0);
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE(local_call__operations_inline),
+	CHECK_CASE(local_call__operations_dedicated),
+	CHECK_CASE(idle__serves_a_silent_program),
+	CHECK_CASE(core_notify__event_when_armed),
+	CHECK_CASE(serve_destroy_qp__while_it_is_busy),
+	CHECK_CASE(serve_dereg_mr__in_flight),
+	CHECK_CASE(serve_create_qp__thousand_times),
+	CHECK_CASE(serve_destroy__busy_while_used),
+	CHECK_CASE(local_call__handles_of_another_client),
+	CHECK_CASE(serve_reg_mr__what_it_refuses),
+	CHECK_CASE(serve_modify_qp__failure_changes_nothing),
+	CHECK_CASE(serve_modify_qp__path_mtu_of_a_small_port),
+	CHECK_CASE(core_rx__own_address_unknown_qpn),
+	CHECK_CASE(serve_query__limits_and_gids),
+	CHECK_CASE(local_open__not_in_a_child_not_of_another_version),
+	CHECK_CASE(serve_create_qp__what_it_refuses),
+};
+
+CHECK_MAIN(cases)
