@@ -32,21 +32,19 @@ size_limit(void)
 static size_t
 write_all(const struct rec_file *f)
 {
-	size_t done = 0, len = f->used;
+	uint64_t room = f->limit - f->written;
+	size_t done = 0, len = room < f->used ? (size_t)room : f->used;
 
-	if (f->written + len > f->limit) {
-		errno = EFBIG;
-		return 0;
-	}
 	while (done < len) {
 		ssize_t n = write(f->fd, f->buf + done, len - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			break;
+			return done;
 		done += (size_t)n;
 	}
+	errno = len < f->used ? EFBIG : 0;
 	return done;
 }
 
