@@ -34,6 +34,9 @@ run() {
 	"$launcher" --port "memif:$dir/s,server" --ip 10.11.0.1/16 -- "$perf" --port $port \
 		>"$dir/server" 2>&1 &
 	server=$!
+	until grep -q waiting "$dir/server" || ! kill -0 "$server" 2>/dev/null; do
+		sleep 0.05
+	done
 	"$launcher" --port "memif:$dir/s,client" --ip 10.11.0.2/16 -- "$perf" --port $port --verify \
 		--seed $port "$@" 127.0.0.1 >"$dir/client" 2>&1
 	status=$?
