@@ -68,7 +68,8 @@ rig_eal(const char *port_arg)
 	char lcores[64], *argv[16], *args[] = {
 		(char *)(uintptr_t)"rig", lcores, (char *)(uintptr_t)"--no-pci",
 		(char *)(uintptr_t)"--no-telemetry", (char *)(uintptr_t)"--iova-mode=va",
-		(char *)(uintptr_t)"--no-huge", (char *)(uintptr_t)"--no-shconf", (char *)(uintptr_t)"--single-file-segments",
+		(char *)(uintptr_t)"--no-huge", (char *)(uintptr_t)"--no-shconf",
+		(char *)(uintptr_t)"--single-file-segments",
 		(char *)(uintptr_t)"-m", (char *)(uintptr_t)"64",
 		(char *)(uintptr_t)(getenv("RIG_VERBOSE") ? "--log-level=8" : "--log-level=4"),
 	};

@@ -96,16 +96,21 @@ fail(char *why, size_t why_len, const struct port *p, const char *what, int err)
 
 /* The device made for EAL's start, or made now when EAL ran already. */
 static int
-get_port(const struct port *p, const char *devargs, uint16_t *port_id, char *why, size_t why_len)
+get_port(const struct port *p, const char *devargs, struct ethdev *e, char *why, size_t why_len)
 {
-	int ret;
+	struct rte_eth_dev_info info;
+	int ret = 0;
 
-	if (find_port(devargs, port_id) == 0)
-		return 0;
-	ret = rte_dev_probe(devargs);
+	if (!ethdev_exists(devargs))
+		ret = rte_dev_probe(devargs);
 	if (ret == 0)
-		ret = find_port(devargs, port_id);
-	return ret ? fail(why, why_len, p, "DPDK does not know such a device", ret) : 0;
+		ret = find_port(devargs, &e->port_id);
+	if (ret == 0)
+		ret = rte_eth_dev_info_get(e->port_id, &info);
+	if (ret != 0)
+		return fail(why, why_len, p, "DPDK has no such device, or cannot make it", ret);
+	e->dev = info.device;
+	return 0;
 }
 
 /* The MTU is configuration, and what passes. */
@@ -182,16 +187,16 @@ make_pool(struct port *p, const struct ethdev_conf *conf, char *why, size_t why_
 	return -ENOMEM;
 }
 
-/* Frees the device itself, so that a port of that name can be opened again. */
-static void
-drop_port(uint16_t port_id)
+void
+ethdev_halt(struct ethdev *e)
 {
-	struct rte_eth_dev_info info;
-	struct rte_device *dev = rte_eth_dev_info_get(port_id, &info) == 0 ? info.device : NULL;
-
-	rte_eth_dev_close(port_id);
-	if (dev)
-		rte_dev_remove(dev);
+	if (e->halted)
+		return;
+	if (e->running)
+		rte_eth_dev_stop(e->port_id);
+	e->running = false;
+	rte_eth_dev_close(e->port_id);
+	e->halted = true;
 }
 
 int
@@ -204,7 +209,7 @@ ethdev_open(struct port *p, const struct ethdev_conf *conf, char *why, size_t wh
 	if (!e)
 		return fail(why, why_len, p, "opening", -ENOMEM);
 	e->bell_fd = -1;
-	ret = get_port(p, conf->devargs, &e->port_id, why, why_len);
+	ret = get_port(p, conf->devargs, e, why, why_len);
 	if (ret != 0)
 		goto free_priv;
 	p->numa = rte_eth_dev_socket_id(e->port_id);
@@ -225,7 +230,8 @@ free_pool:
 	rte_mempool_free(p->pool);
 	p->pool = NULL;
 drop:
-	drop_port(e->port_id);
+	ethdev_halt(e);
+	rte_dev_remove(e->dev);
 free_priv:
 	free(e);
 	return ret;
@@ -238,9 +244,8 @@ ethdev_close(struct port *p)
 
 	if (e->bell_fd >= 0)
 		close(e->bell_fd);
-	if (e->running)
-		rte_eth_dev_stop(e->port_id);
-	drop_port(e->port_id);
+	ethdev_halt(e);
+	rte_dev_remove(e->dev);	/* so that a port of that name can be opened again */
 	rte_mempool_free(p->pool);
 	free(e);
 	p->priv = NULL;

@@ -8,6 +8,8 @@
 
 #include "port/port_driver.h"
 
+struct rte_device;
+
 /* EAL argument in front of the devargs, which follow it in the same word. */
 #define ETHDEV_ARG "--vdev="
 
@@ -22,9 +24,11 @@ struct ethdev_conf {
 
 struct ethdev {
 	uint16_t port_id;
+	struct rte_device *dev;
 	bool running;			/* started: bursts may reach it. Owning core */
 	uint8_t retry;			/* set by a timer: the core is to start it (again) */
 	uint8_t patience;		/* turns of that timer until then */
+	bool halted;			/* stopped and closed, not yet gone */
 	int bell_fd;			/* readable when a frame for us arrived; -1: there is none */
 };
 
@@ -32,6 +36,8 @@ struct ethdev {
  * p->priv is a struct ethdev. 0, or -errno and a line in `why`. */
 int ethdev_open(struct port *p, const struct ethdev_conf *conf, char *why, size_t why_len);
 void ethdev_close(struct port *p);
+/* The part of it that ends the device's traffic; at most once. */
+void ethdev_halt(struct ethdev *e);
 uint16_t ethdev_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n);
 uint16_t ethdev_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n);
 bool ethdev_link_up(struct port *p);

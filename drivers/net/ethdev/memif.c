@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <rte_alarm.h>
@@ -232,11 +233,33 @@ memif_open(struct port *p, const struct port_conf *conf, char *why, size_t why_l
 	return ret;
 }
 
+struct hang_up {
+	struct ethdev *e;
+	int done;
+};
+
+/* Interrupt thread. */
+static void
+hang_up(void *arg)
+{
+	struct hang_up *h = arg;
+
+	ethdev_halt(h->e);
+	__atomic_store_n(&h->done, 1, __ATOMIC_RELEASE);
+}
+
+/* The peer may hang up at the same moment, which memif notices on the interrupt thread: two that hang
+ * up free things twice. So ours is done there too. */
 static void
 memif_close(struct port *p)
 {
-	/* waits for one that runs; without one to cancel it says so, which is fine */
-	(void)rte_eal_alarm_cancel(check_link, p);
+	struct hang_up h = { .e = p->priv };
+	const struct timespec nap = { .tv_nsec = 100000 };
+
+	(void)rte_eal_alarm_cancel(check_link, p); /* waits for one that runs */
+	if (rte_eal_alarm_set(1, hang_up, &h) == 0)
+		while (!__atomic_load_n(&h.done, __ATOMIC_ACQUIRE))
+			nanosleep(&nap, NULL);
 	ethdev_close(p);
 }
 
