@@ -21,6 +21,7 @@
 #include "stats.h"
 
 #define MAGIC 0x504c58u		/* "PLX" in the upper 24 bits of the first word, then kind and words */
+#define V4_MAPPED "::ffff:"		/* how a socket of both families names IPv4 addresses */
 #define IN_BYTES ((MSG_WORDS_MAX + 1) * 8)
 
 static int
@@ -78,7 +79,8 @@ link_accept(struct link *l, int listener, const volatile int *stop)
 	if (fd < 0)
 		return fail("cannot accept the client: %s", strerror(errno));
 	getnameinfo((struct sockaddr *)&from, len, name, sizeof(name), NULL, 0, NI_NUMERICHOST);
-	return link_begin(l, fd, name);
+	return link_begin(l, fd, strncmp(name, V4_MAPPED, strlen(V4_MAPPED)) ? name :
+			  name + strlen(V4_MAPPED));
 }
 
 static int

@@ -141,7 +141,8 @@ run(struct options *o)
 		rc = run_all(worker, n) ? EXIT_WRONG : 0;
 		report_end(&report, worker, !rc);
 	}
-	for (int i = 0; i < n && rc; i++)
+	/* an interrupted end has told the other already */
+	for (int i = 0; i < n && rc && !run_ends(worker, n); i++)
 		link_send(&worker[i].link, MSG_FAIL, NULL, 0);
 	return rc;
 }

@@ -214,7 +214,7 @@ json_config(const struct worker *w)
 }
 
 static void
-print_summary(const struct report *r, const struct worker *w, bool ok)
+print_summary(const struct report *r, const struct worker *w)
 {
 	uint64_t received = 0, checked = 0;
 
@@ -225,7 +225,7 @@ print_summary(const struct report *r, const struct worker *w, bool ok)
 	if (!worker_sends(w))
 		printf("served %s: %u size%s, %llu messages received\n", w->link.peer, r->rows,
 		       r->rows == 1 ? "" : "s", (unsigned long long)received);
-	if (w->test->verify && ok)
+	if (w->test->verify)
 		printf("every byte of %llu is right\n", (unsigned long long)checked);
 }
 
@@ -233,7 +233,8 @@ void
 report_end(const struct report *r, const struct worker *w, bool ok)
 {
 	if (!w->options->json) {
-		print_summary(r, w, ok);
+		if (ok)
+			print_summary(r, w);
 		return;
 	}
 	printf("{");
