@@ -58,7 +58,7 @@ frame_seal(struct frame *f, struct qp *qp, struct xport *x)
 	uint8_t *end = f->at + f->payload_len;
 	uint32_t len;
 
-	memset(end, 0, f->pad);
+	memset(end, 0, WIRE_ICRC_LEN);	/* pad; the rest of the word is the ICRC's */
 	end += f->pad;
 	wire_icrc_seal(f->data + t->l3, t->ip6, (size_t)(end - f->data) - t->l3);
 	len = (uint32_t)(end - f->data) + WIRE_ICRC_LEN;
