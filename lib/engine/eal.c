@@ -111,9 +111,9 @@ make_args(struct start *s, const char *port_arg, uint32_t mem_mb)
 	add(s, "--no-pci");
 	add(s, "--no-telemetry");
 	add(s, "--iova-mode=va");
+	add(s, "--single-file-segments");	/* zero-copy memif wants it */
 	if (free_huge_mb() >= mem_mb) {
 		add(s, "--in-memory");
-		add(s, "--single-file-segments");	/* zero-copy memif wants it */
 	} else {
 		add(s, "--no-huge");
 		add(s, "--no-shconf");
