@@ -4,6 +4,9 @@
  */
 #include "queue/cq.h"
 
+#include <stddef.h>
+#include <string.h>
+
 void
 cq_init(struct cq *cq, struct plx_cq_ctl *ctl, struct plx_cqe *ring, uint32_t log2_size,
 	uint32_t limit)
@@ -48,13 +51,10 @@ static void
 publish(struct cq *cq, const struct plx_cqe *cqe)
 {
 	struct plx_cqe *slot = &cq->ring[cq->tail & ((1u << cq->log2_size) - 1)];
-	uint32_t phase = plx_cqe_phase(cq->tail, cq->log2_size);
-	struct plx_cqe copy = *cqe;
 
-	/* the copy must not publish the slot: the phase of the last lap stays until the end */
-	copy.phase = phase ^ 1u;
-	*slot = copy;
-	__atomic_store_n(&slot->phase, phase, __ATOMIC_RELEASE);
+	/* all but the phase, which a poller may be looking at */
+	memcpy(slot, cqe, offsetof(struct plx_cqe, phase));
+	__atomic_store_n(&slot->phase, plx_cqe_phase(cq->tail, cq->log2_size), __ATOMIC_RELEASE);
 	cq->tail++;
 }
 
