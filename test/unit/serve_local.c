@@ -319,6 +319,7 @@ state_of(const struct end *e)
 }
 
 static char said[LOG_TEXT_MAX + 1];
+static bool heard;	/* atomic: said holds a line */
 
 static void
 listen_to(void *arg, enum log_level level, const char *text)
@@ -326,6 +327,22 @@ listen_to(void *arg, enum log_level level, const char *text)
 	(void)arg;
 	(void)level;
 	snprintf(said, sizeof(said), "%s", text);
+	__atomic_store_n(&heard, true, __ATOMIC_RELEASE);
+}
+
+static void
+listen_again(void)
+{
+	said[0] = 0;
+	__atomic_store_n(&heard, false, __ATOMIC_RELEASE);
+}
+
+static bool
+hears(int ms)
+{
+	for (; ms && !__atomic_load_n(&heard, __ATOMIC_ACQUIRE); ms--)
+		usleep(1000);
+	return __atomic_load_n(&heard, __ATOMIC_ACQUIRE);
 }
 
 static void
@@ -352,7 +369,7 @@ serve_modify_qp__failure_changes_nothing(void)
 	CHECK_EQ(-modify(&e, RTR_MASK, attr), EINVAL);
 	CHECK_EQ(-modify(&e, RTR_MASK & ~QPM_AV, rtr_attr(5)), EINVAL);
 	CHECK_EQ(-modify(&e, RTR_MASK | QPM_ALT_PATH, rtr_attr(5)), EOPNOTSUPP);
-	said[0] = 0;
+	listen_again();
 	attr = rtr_attr(5);
 	attr.ah.dgid[12] = 192;
 	CHECK_EQ(-modify(&e, RTR_MASK, attr), ENETUNREACH);
@@ -378,12 +395,12 @@ serve_modify_qp__path_mtu_of_a_small_port(void)
 	CHECK_EQ(new_qp(&w.a), 0);
 	CHECK_EQ(to_init(&w.a), 0);
 	log_set_sink(listen_to, NULL);
-	said[0] = 0;
+	listen_again();
 	CHECK_EQ(-modify(&w.a, RTR_MASK, rtr_attr(5)), EINVAL);
 	CHECK(strstr(said, "4096") && strstr(said, "1500") && strstr(said, "1024"));
-	said[0] = 0;
+	listen_again();
 	CHECK_EQ(-modify(&w.a, RTR_MASK, rtr_attr(5)), EINVAL);
-	CHECK(!said[0]);	/* once */
+	CHECK(!hears(20));	/* once */
 	log_set_sink(NULL, NULL);
 	CHECK_EQ(end_world(), 0);
 }
@@ -398,17 +415,15 @@ core_rx__own_address_unknown_qpn(void)
 	CHECK_EQ(start_world("inline"), 0);
 	cnt = core_counters(eng_core(stack_running()->eng, 0));
 	log_set_sink(listen_to, NULL);
-	said[0] = 0;
+	listen_again();
 	gone.qp = w.b.m.qp;
 	CHECK_EQ(call(CTL_DESTROY_QP, &gone), 0);
 	post_send(&w.a, &(struct send){ .opcode = WR_RDMA_WRITE, .len = 8, .to = 2 << 20 });
-	usleep(50000);
-	CHECK(!said[0]);	/* that one is gone, nothing is wrong with the addresses */
+	CHECK(!hears(50));	/* that one is gone, nothing is wrong with the addresses */
 	CHECK_EQ(new_qp(&w.a), 0);
 	CHECK_EQ(connect_to(&w.a, w.b.m.qp_num ^ 0x400), 0);
 	post_send(&w.a, &(struct send){ .opcode = WR_RDMA_WRITE, .len = 8, .to = 2 << 20 });
-	for (int ms = 0; ms < 2000 && !said[0]; ms++)
-		usleep(1000);
+	CHECK(hears(2000));
 	log_set_sink(NULL, NULL);
 	CHECK(strstr(said, "no such QP"));
 	CHECK(cnt_read(&cnt->drop[DROP_QPN_SELF]) >= 1);
