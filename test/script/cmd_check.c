@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines about what the application sees: cqe, event, mem, untouched, count, state, arm, notify, poll. */
+/* Lines about what the application sees: cqe, event, mem, untouched, count, state, arm, notify,
+ * poll. */
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
 #include <stdio.h>
@@ -11,8 +12,8 @@
 
 /* In the order of enum ibv_wc_status (D-8). */
 static const char *const statuses[] = {
-	"ok", "loc_len", "loc_qp_op", "loc_eec_op", "loc_prot", "flush", "mw_bind", "bad_resp", "loc_access",
-	"rem_inv_req", "rem_access", "rem_op", "retry_exc", "rnr_retry_exc",
+	"ok", "loc_len", "loc_qp_op", "loc_eec_op", "loc_prot", "flush", "mw_bind", "bad_resp",
+	"loc_access", "rem_inv_req", "rem_access", "rem_op", "retry_exc", "rnr_retry_exc",
 };
 #define STATUSES (sizeof(statuses) / sizeof(statuses[0]))
 
@@ -66,22 +67,24 @@ wc_opcode(struct run *r, const struct host_wr *wr, const char *op)
 }
 
 static void
-check_success(struct run *r, const struct host_wr *wr, const struct plx_cqe *c, const struct cqe_want *want)
+check_success(struct run *r, const struct host_wr *wr, const struct plx_cqe *c,
+	      const struct cqe_want *want)
 {
 	uint32_t op = wc_opcode(r, wr, want->op);
+	unsigned long long id = wr->id;
 
 	if (c->opcode != op)
-		run_fail(r, "opcode of wr %llu is %u, not %u", (unsigned long long)wr->id, c->opcode, op);
+		run_fail(r, "opcode of wr %llu is %u, not %u", id, c->opcode, op);
 	if (wr->recv && !want->len)
 		run_fail(r, "len= is missing");
 	if (want->len && c->byte_len != run_number(r, want->len))
-		run_fail(r, "length of wr %llu is %u, not %s", (unsigned long long)wr->id, c->byte_len, want->len);
+		run_fail(r, "length of wr %llu is %u, not %s", id, c->byte_len, want->len);
 	if (!!(c->wc_flags & IBV_WC_WITH_IMM) != !!want->imm)
-		run_fail(r, "wr %llu has %simmediate data", (unsigned long long)wr->id, want->imm ? "no " : "");
+		run_fail(r, "wr %llu has %simmediate data", id, want->imm ? "no " : "");
 	if (want->imm && ntohl(c->imm) != run_number(r, want->imm))
-		run_fail(r, "immediate of wr %llu is 0x%x", (unsigned long long)wr->id, ntohl(c->imm));
+		run_fail(r, "immediate of wr %llu is 0x%x", id, ntohl(c->imm));
 	if (wr->recv && !!c->solicited != want->solicited)
-		run_fail(r, "wr %llu is %ssolicited", (unsigned long long)wr->id, want->solicited ? "not " : "");
+		run_fail(r, "wr %llu is %ssolicited", id, want->solicited ? "not " : "");
 }
 
 static void
@@ -95,8 +98,8 @@ check_one(struct run *r, uint64_t id, const struct cqe_want *want)
 		run_fail(r, "no completion of wr %llu", (unsigned long long)id);
 	c = n->cqe;
 	if (c.wr_id != id)
-		run_fail(r, "completion of wr %llu (status %u) is first, not of %llu", (unsigned long long)c.wr_id,
-			 c.status, (unsigned long long)id);
+		run_fail(r, "completion of wr %llu (status %u) is first, not of %llu",
+			 (unsigned long long)c.wr_id, c.status, (unsigned long long)id);
 	if (c.status != want->status)
 		run_fail(r, "status of wr %llu is %u (%s), not %s", (unsigned long long)id, c.status,
 			 c.status < STATUSES ? statuses[c.status] : "?", statuses[want->status]);
@@ -104,6 +107,8 @@ check_one(struct run *r, uint64_t id, const struct cqe_want *want)
 		run_fail(r, "wr %llu: QP 0x%x, queue %u", (unsigned long long)id, c.qp_num, c.queue);
 	if (c.status == 0)
 		check_success(r, wr, &c, want);
+	else if (!c.vendor_err)
+		run_fail(r, "error completion of wr %llu has no vendor_err", (unsigned long long)id);
 	else if (!c.solicited)		/* an error wakes a solicited-only waiter (D-4) */
 		run_fail(r, "error completion of wr %llu is not marked solicited", (unsigned long long)id);
 	r->h.cqes[wr->recv] = n->next;

@@ -148,7 +148,8 @@ cmd_recv(struct run *r, struct words *w)
 	uint32_t n = sges(r, w, sge);
 
 	n = (uint32_t)run_opt(r, w, "num_sge", n);
-	host_note(&r->h, "  recv wr=%llu len=%u", (unsigned long long)id, n <= PLX_MAX_SGE ? total(sge, n) : 0);
+	host_note(&r->h, "  recv wr=%llu len=%u", (unsigned long long)id,
+		  n <= PLX_MAX_SGE ? total(sge, n) : 0);
 	if (host_recv(&r->h, q, id, n, sge))
 		run_fail(r, "the receive queue is full");
 	remember(r, q, id, true, IBV_WC_RECV);

@@ -8,11 +8,12 @@
 #include "data.h"
 #include "run.h"
 
-/* host [ip=4|6] [slots=N] [quantum=N] [inflight=N] */
+/* host [ip=4|6] [vlan=TCI] [slots=N] [quantum=N] [inflight=N] */
 static void
 cmd_host(struct run *r, struct words *w)
 {
 	r->h.ip6 = run_opt(r, w, "ip", 4) == 6;
+	r->h.vlan = (uint16_t)run_opt(r, w, "vlan", 0);
 	r->h.slots = (uint32_t)run_opt(r, w, "slots", r->h.slots);
 	r->h.quantum = (uint32_t)run_opt(r, w, "quantum", r->h.quantum);
 	r->h.x.max_inflight = (uint32_t)run_opt(r, w, "inflight", r->h.x.max_inflight);
@@ -111,12 +112,13 @@ want_of(struct run *r, struct words *w, struct host_qp_want *want)
 	want->send_cqe = (uint32_t)run_opt(r, w, "scq", 1024);
 	want->recv_cqe = (uint32_t)run_opt(r, w, "rcq", 1024);
 	want->pd = (uint32_t)run_opt(r, w, "pd", 1);
+	want->ip_mtu = (uint32_t)run_opt(r, w, "ip_mtu", 4200);
 	want->max_inline = (uint32_t)run_opt(r, w, "inline", PLX_MAX_INLINE);
 	want->psn = (int)run_opt(r, w, "start", (uint64_t)-1);
 }
 
-/* qp [NAME] [mtu=] [timeout=] [retry_cnt=] [rnr_retry=] [min_rnr=] [rd=] [dest_rd=] [access=] [sq=] [rq=]
- * [scq=] [rcq=] [pd=] [inline=] [start=] [state=reset|init|rtr|rts] */
+/* qp [NAME] [mtu=] [timeout=] [retry_cnt=] [rnr_retry=] [min_rnr=] [rd=] [dest_rd=] [access=] [sq=]
+ * [rq=] [scq=] [rcq=] [pd=] [inline=] [ip_mtu=] [start=] [state=reset|init|rtr|rts] */
 void
 setup_qp(struct run *r, struct words *w)
 {

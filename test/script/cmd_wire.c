@@ -1,214 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Lines about the wire: ">" what the host must have sent, "<" what its peer sends, raw, wait, quiet.
- * PSNs are counted from the start PSN of their direction.
  */
-#include <arpa/inet.h>
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "data.h"
-#include "run.h"
+#include "packet_text.h"
 
-#define DEFAULT_VA 0x200000u
-#define DEFAULT_RKEY 0x1234u
 #define TRAIN_MAX 4096u
-
-/* A packet to be sent or expected, and what of it does not matter. */
-struct want {
-	struct pkt p;
-	bool any_ackreq, any_msn, any_psn;
-	bool mid_ackreq;	/* packets of a message before its last may ask for an ACK too */
-};
-
-/* Names for acknowledgements by what they say. */
-static const struct {
-	const char *name;
-	uint8_t syndrome;
-} naks[] = {
-	{ "NAK_SEQ", 0x60 }, { "NAK_INV", 0x61 }, { "NAK_ACCESS", 0x62 }, { "NAK_OP", 0x63 }, { "RNR_NAK", 0x20 },
-};
-
-static bool
-is_response(uint8_t opcode)
-{
-	const struct pkt_op *o = pkt_op(opcode);
-
-	return o && o->response;
-}
-
-/* The PSN that the script calls 0 for this packet. */
-static uint32_t
-base_of(const struct host_qp *q, uint8_t opcode, bool outgoing)
-{
-	return is_response(opcode) == outgoing ? q->rq_base : q->sq_base;
-}
-
-static int
-opcode_of(struct run *r, const char *name, uint8_t *syndrome)
-{
-	*syndrome = 0x1f;
-	for (size_t i = 0; i < sizeof(naks) / sizeof(naks[0]); i++) {
-		if (strcmp(name, naks[i].name))
-			continue;
-		*syndrome = naks[i].syndrome;
-		return 0x11;
-	}
-	if (isdigit((unsigned char)name[0]))
-		return (int)(run_number(r, name) & 0xff);
-	return pkt_opcode(name);
-}
-
-static bool
-any(struct words *w, const char *key)
-{
-	const char *v = words_opt(w, key);
-
-	return v && !strcmp(v, "?");
-}
-
-static void
-read_psn(struct run *r, struct words *w, struct want *t, bool outgoing)
-{
-	const char *v = words_opt(w, "psn");
-
-	if (!v)
-		run_fail(r, "psn= is missing");
-	t->any_psn = !strcmp(v, "?");
-	if (t->any_psn)
-		return;
-	if (*v == '@')
-		t->p.psn = (uint32_t)run_number(r, v + 1) & 0xffffff;
-	else
-		t->p.psn = (base_of(r->qp, t->p.opcode, outgoing) + (uint32_t)run_number(r, v)) & 0xffffff;
-}
-
-static void
-read_bth(struct run *r, struct words *w, struct pkt *p)
-{
-	p->se = words_flag(w, "se");
-	p->mig = run_opt(r, w, "mig", p->mig);
-	p->tver = (uint8_t)run_opt(r, w, "tver", 0);
-	p->pkey = (uint16_t)run_opt(r, w, "pkey", p->pkey);
-	p->fecn = words_flag(w, "fecn");
-	p->becn = words_flag(w, "becn");
-	p->resv6 = (uint8_t)run_opt(r, w, "resv6", 0);
-	p->resv7 = (uint8_t)run_opt(r, w, "resv7", 0);
-	p->dqpn = (uint32_t)run_opt(r, w, "dqpn", p->dqpn);
-	p->pad = (int)run_opt(r, w, "pad", (uint64_t)-1);
-	p->pad_byte = (uint8_t)run_opt(r, w, "pad_byte", 0);
-}
-
-/* The last byte of an address. */
-static void
-read_host(struct run *r, struct words *w, const char *key, uint8_t *gid)
-{
-	gid[15] = (uint8_t)run_opt(r, w, key, gid[15]);
-}
-
-static void
-read_l3(struct run *r, struct words *w, struct pkt *p)
-{
-	read_host(r, w, "src", p->src);
-	read_host(r, w, "dst", p->dst);
-	p->sport = (uint16_t)run_opt(r, w, "sport", p->sport);
-	p->dport = (uint16_t)run_opt(r, w, "dport", p->dport);
-	p->udp_csum = (uint16_t)run_opt(r, w, "udp_csum", 0);
-	p->tos = (uint8_t)run_opt(r, w, "tos", p->tos);
-	p->ttl = (uint8_t)run_opt(r, w, "ttl", p->ttl);
-	p->proto = (uint8_t)run_opt(r, w, "proto", p->proto);
-	p->ihl = (uint8_t)run_opt(r, w, "ihl", p->ihl);
-	p->frag = (uint16_t)run_opt(r, w, "frag", p->frag);
-	p->ethertype = (uint16_t)run_opt(r, w, "ethertype", 0);
-	p->vlan = (uint16_t)run_opt(r, w, "vlan", 0);
-	p->icrc_xor = words_flag(w, "bad_icrc") ? 0x01000000 : 0;
-	p->ip_len_add = (int)run_opt(r, w, "ip_len_add", 0);
-	p->udp_len_add = (int)run_opt(r, w, "udp_len_add", 0);
-	p->cut = (uint32_t)run_opt(r, w, "cut", 0);
-	p->trail = (uint32_t)run_opt(r, w, "trail", 0);
-}
-
-static void
-read_exts(struct run *r, struct words *w, struct want *t, bool outgoing)
-{
-	const char *rkey = words_opt(w, "rkey");
-	struct pkt *p = &t->p;
-
-	p->va = run_opt(r, w, "va", DEFAULT_VA);
-	p->rkey = rkey ? run_key(r, rkey) : DEFAULT_RKEY;
-	p->len = (uint32_t)run_opt(r, w, "len", p->payload_len);
-	p->swap_add = run_opt(r, w, "swap", run_opt(r, w, "add", 0));
-	p->compare = run_opt(r, w, "compare", 0);
-	p->orig = run_opt(r, w, "orig", 0);
-	p->imm = (uint32_t)run_opt(r, w, "imm", 0);
-	p->ieth = (uint32_t)run_opt(r, w, "inv", 0);
-	p->syndrome = (uint8_t)run_opt(r, w, "syndrome", p->syndrome);
-	p->syndrome = (uint8_t)(p->syndrome + run_opt(r, w, "timer", 0));
-	t->any_msn = any(w, "msn");
-	if (outgoing && (pkt_exts(p->opcode) & EXT_AETH) && !words_opt(w, "msn"))
-		run_fail(r, "msn= is missing");
-	if (!t->any_msn)
-		p->msn = (uint32_t)run_opt(r, w, "msn", 0) & 0xffffff;
-}
-
-static void
-build(struct run *r, struct words *w, const char *name, struct want *t, bool outgoing)
-{
-	const char *payload = words_opt(w, "payload");
-	uint8_t syndrome;
-	int opcode = opcode_of(r, name, &syndrome);
-
-	if (opcode < 0)
-		run_fail(r, "no such packet: %s", name);
-	memset(t, 0, sizeof(*t));
-	t->p = outgoing ? run_qp(r)->out : run_qp(r)->in;
-	t->p.opcode = (uint8_t)opcode;
-	t->p.syndrome = syndrome;
-	if (payload)
-		t->p.payload = data_parse(r, payload, &t->p.payload_len);
-	t->p.ackreq = words_flag(w, "ackreq");
-	t->any_ackreq = words_flag(w, "ackreq?");
-	t->mid_ackreq = words_flag(w, "mid_ackreq?");
-	read_psn(r, w, t, outgoing);
-	read_bth(r, w, &t->p);
-	read_l3(r, w, &t->p);
-	read_exts(r, w, t, outgoing);
-}
-
-/* Whole messages: first packet, middle ones, last one; and the packet when there is only one. */
-static const struct message {
-	const char *name;
-	const char *part[4];	/* FIRST MIDDLE LAST ONLY */
-} messages[] = {
-	{ "send", { "SEND_FIRST", "SEND_MIDDLE", "SEND_LAST", "SEND_ONLY" } },
-	{ "send_imm", { "SEND_FIRST", "SEND_MIDDLE", "SEND_LAST_IMM", "SEND_ONLY_IMM" } },
-	{ "write", { "WRITE_FIRST", "WRITE_MIDDLE", "WRITE_LAST", "WRITE_ONLY" } },
-	{ "write_imm", { "WRITE_FIRST", "WRITE_MIDDLE", "WRITE_LAST_IMM", "WRITE_ONLY_IMM" } },
-	{ "read_resp", { "READ_RESP_FIRST", "READ_RESP_MIDDLE", "READ_RESP_LAST", "READ_RESP_ONLY" } },
-};
-#define MESSAGES (sizeof(messages) / sizeof(messages[0]))
-
-/* Packet `i` of `n` of the message that `whole` describes. */
-static void
-part_of(const struct message *m, const struct want *whole, uint32_t i, uint32_t n, uint32_t mtu,
-	struct want *t)
-{
-	bool last = i + 1 == n;
-	int which = n == 1 ? 3 : i == 0 ? 0 : last ? 2 : 1;
-	uint32_t len = whole->p.payload_len;
-
-	*t = *whole;
-	t->p.opcode = (uint8_t)pkt_opcode(m->part[which]);
-	t->p.psn = (whole->p.psn + i) & 0xffffff;
-	if (len)
-		t->p.payload += (size_t)i * mtu;
-	t->p.payload_len = last ? len - i * mtu : mtu;
-	t->p.ackreq = last && whole->p.ackreq;
-	t->p.se = last && whole->p.se;
-	t->any_ackreq = last ? whole->any_ackreq : whole->mid_ackreq;
-}
 
 /* "1,3..5" holds i. */
 static bool
@@ -233,7 +34,7 @@ in_list(struct run *r, const char *list, uint32_t i)
 static void
 compare(struct run *r, struct want *t, const struct host_frame *f)
 {
-	uint32_t base = base_of(r->qp, t->p.opcode, true);
+	uint32_t base = packet_base(r->qp, t->p.opcode, true);
 	char want[600], got[600];
 	uint8_t bytes[PKT_MAX];
 	const char *why;
@@ -257,8 +58,8 @@ compare(struct run *r, struct want *t, const struct host_frame *f)
 	pkt_print(&p, base, got, sizeof(got));
 	while (i < n && i < f->len && bytes[i] == f->bytes[i])
 		i++;
-	run_fail(r, "expected: %s\n    got:      %s%s\n    frames of %zu and %zu bytes differ from byte %zu on",
-		 want, got, p.icrc_ok ? "" : "  WRONG ICRC", n, f->len, i);
+	run_fail(r, "expected: %s\n    got:      %s%s\n    frames of %zu and %zu bytes differ from byte"
+		 " %zu on", want, got, p.icrc_ok ? "" : "  WRONG ICRC", n, f->len, i);
 }
 
 static void
@@ -268,7 +69,7 @@ expect_one(struct run *r, struct want *t)
 	char line[600];
 
 	if (!f) {
-		pkt_print(&t->p, base_of(r->qp, t->p.opcode, true), line, sizeof(line));
+		pkt_print(&t->p, packet_base(r->qp, t->p.opcode, true), line, sizeof(line));
 		run_fail(r, "expected: %s\n    got:      nothing was sent", line);
 	}
 	compare(r, t, f);
@@ -291,15 +92,6 @@ inject_one(struct run *r, struct want *t)
 	run_settle(r);
 }
 
-static const struct message *
-message(const char *name)
-{
-	for (size_t i = 0; i < MESSAGES; i++)
-		if (!strcmp(name, messages[i].name))
-			return &messages[i];
-	return NULL;
-}
-
 /* from=I to=I lose=LIST choose packets of a whole message, counted from 0. ackreq_every=N: among N
  * packets in a row one asks for an ACK. */
 static void
@@ -310,14 +102,14 @@ train(struct run *r, struct words *w, const struct message *m, bool outgoing)
 	uint32_t every = (uint32_t)run_opt(r, w, "ackreq_every", 0), since = 0;
 	struct want whole, t;
 
-	build(r, w, m->part[0], &whole, outgoing);
+	packet_read(r, w, m->part[0], &whole, outgoing);
 	n = (whole.p.payload_len + mtu - 1) / mtu;
 	n = n ? n : 1;
 	if (n > TRAIN_MAX)
 		run_fail(r, "more than %u packets", TRAIN_MAX);
 	to = (uint32_t)run_opt(r, w, "to", n - 1);
 	for (uint32_t i = from; i <= to; i++) {
-		part_of(m, &whole, i, n, mtu, &t);
+		message_part(m, &whole, i, n, mtu, &t);
 		if (in_list(r, lose, i))
 			host_note(&r->h, "  (lost: packet %u of the message)", i);
 		else if (outgoing)
@@ -334,7 +126,7 @@ static void
 wire_line(struct run *r, struct words *w, bool outgoing)
 {
 	const char *name = words_next(w);
-	const struct message *m = name ? message(name) : NULL;
+	const struct message *m = name ? message_find(name) : NULL;
 	struct want t;
 
 	if (!name)
@@ -343,7 +135,7 @@ wire_line(struct run *r, struct words *w, bool outgoing)
 		train(r, w, m, outgoing);
 		return;
 	}
-	build(r, w, name, &t, outgoing);
+	packet_read(r, w, name, &t, outgoing);
 	if (outgoing)
 		expect_one(r, &t);
 	else

@@ -9,10 +9,12 @@
 static const struct {
 	char letter;
 	int count;
-} sections[] = { { 'A', 32 }, { 'B', 30 }, { 'C', 33 }, { 'D', 10 }, { 'E', 8 }, { 'F', 23 }, { 'H', 18 } };
+} sections[] = {
+	{ 'A', 32 }, { 'B', 30 }, { 'C', 33 }, { 'D', 10 }, { 'E', 8 }, { 'F', 23 }, { 'H', 18 },
+};
 #define SECTIONS 7
 
-static bool covered[SECTIONS][40];
+static enum { NOT, PARTLY, COVERED } state[SECTIONS][40];
 
 static bool
 parse(const char *id, int *section, int *number)
@@ -44,22 +46,41 @@ cover_mark(const char *id)
 	int s, n;
 
 	if (parse(id, &s, &n))
-		covered[s][n] = true;
+		state[s][n] = COVERED;
 }
 
 void
-cover_print(void)
+cover_partly(const char *id)
+{
+	int s, n;
+
+	if (parse(id, &s, &n) && state[s][n] == NOT)
+		state[s][n] = PARTLY;
+}
+
+static int
+print(const char *title, int which)
 {
 	int total = 0;
 
-	printf("ids:");
+	printf("%s:", title);
 	for (int s = 0; s < SECTIONS; s++) {
 		for (int n = 1; n <= sections[s].count; n++) {
-			if (!covered[s][n])
+			if ((int)state[s][n] != which)
 				continue;
 			printf(" %c%s%d", sections[s].letter, sections[s].letter == 'D' ? "-" : "", n);
 			total++;
 		}
 	}
-	printf("\ncovered %d / %d\n", total, COVER_TOTAL);
+	printf("\n");
+	return total;
+}
+
+void
+cover_print(void)
+{
+	int total = print("ids", COVERED);
+
+	print("partly", PARTLY);
+	printf("covered %d / %d\n", total, COVER_TOTAL);
 }

@@ -10,7 +10,8 @@
 /* "A19" or "D-2". False: no such statement. */
 bool cover_valid(const char *id);
 void cover_mark(const char *id);
-/* Two lines: the ids, and "covered N / 154". */
+void cover_partly(const char *id);
+/* Three lines: the ids, those that are covered in part only, and "covered N / 154". */
 void cover_print(void);
 
 #endif

@@ -86,6 +86,7 @@ struct host {
 	struct trace trace;
 	struct demux *demux;
 	bool ip6;
+	uint16_t vlan;		/* TCI, 0: untagged */
 	uint32_t start_psn;
 	struct host_qp *qp[HOST_QPS];
 	unsigned int num_qps;
@@ -118,7 +119,7 @@ const char *host_mem_check(struct host *h);
 /* host_qp.c */
 struct host_qp_want {
 	struct qp_attr attr;
-	uint32_t sq, rq, send_cqe, recv_cqe, pd, max_inline;
+	uint32_t sq, rq, send_cqe, recv_cqe, pd, max_inline, ip_mtu;
 	int psn;		/* -1: the host's start PSN */
 };
 /* A QP in RESET with these attributes to be set. NULL and the reason in h->broken. */

@@ -84,10 +84,12 @@ templates(struct host *h, struct host_qp *q)
 	q->out.sport = (uint16_t)(0xc000 + q->qpn);
 	q->out.tos = 0x20;
 	q->out.flow = h->ip6 ? 0x12345 : 0;
+	q->out.vlan = h->vlan;
 	q->out.dqpn = q->peer_qpn;
 	pkt_defaults(&q->in);
 	address(&q->in, h->ip6, 2, 1);
 	q->in.sport = 0xd234;
+	q->in.vlan = h->vlan;
 	q->in.dqpn = q->qpn;
 }
 
@@ -95,7 +97,8 @@ void
 host_path(const struct host_qp *q, struct qp_path *path)
 {
 	struct wire_tmpl_conf t = { .udp_sport = q->out.sport, .hop_limit = q->out.ttl,
-				    .traffic_class = q->out.tos, .flow_label = q->out.flow };
+				    .traffic_class = q->out.tos, .flow_label = q->out.flow,
+				    .vlan_tci = q->out.vlan };
 
 	memcpy(t.src_mac, q->out.src_mac, 6);
 	memcpy(t.dst_mac, q->out.dst_mac, 6);
@@ -138,7 +141,7 @@ host_qp_add(struct host *h, const char *name, const struct host_qp_want *want)
 	q->conf = (struct qp_conf){
 		.qpn = q->qpn, .handle = h->num_qps, .gen = 1, .type = IBV_QPT_RC, .pd = want->pd,
 		.send_cq = &q->send_cq.cq, .recv_cq = &q->recv_cq.cq, .max_inline = want->max_inline,
-		.port_ip_mtu = 4200, .dev_max_rd_atomic = 16, .dev_max_dest_rd_atomic = 16,
+		.port_ip_mtu = want->ip_mtu, .dev_max_rd_atomic = 16, .dev_max_dest_rd_atomic = 16,
 	};
 	wq_conf(&q->conf.sq, &q->sq_ctl, want->sq, plx_sq_stride(PLX_MAX_SGE, want->max_inline));
 	wq_conf(&q->conf.rq, &q->rq_ctl, want->rq, plx_rq_stride(PLX_MAX_SGE));
@@ -223,7 +226,8 @@ host_post(struct host *h, struct host_qp *q, const struct plx_sq_wqe *wqe, const
 }
 
 int
-host_recv(struct host *h, struct host_qp *q, uint64_t wr_id, uint32_t num_sge, const struct plx_sge *sge)
+host_recv(struct host *h, struct host_qp *q, uint64_t wr_id, uint32_t num_sge,
+	  const struct plx_sge *sge)
 {
 	const struct wq_conf *c = &q->conf.rq;
 	uint8_t *slot = c->slots + (size_t)(q->rq_tail & ((1u << c->log2_size) - 1)) * c->stride;

@@ -44,7 +44,8 @@ take_cqes(struct host *h, struct host_qp *q, struct host_cq *c, int which)
 		const struct plx_cqe *cqe = &c->ring[c->head & ((1u << c->log2_size) - 1)];
 		struct host_cqe *n;
 
-		if (__atomic_load_n(&cqe->phase, __ATOMIC_ACQUIRE) != plx_cqe_phase(c->head, c->log2_size))
+		if (__atomic_load_n(&cqe->phase, __ATOMIC_ACQUIRE) !=
+		    plx_cqe_phase(c->head, c->log2_size))
 			return;
 		n = calloc(1, sizeof(*n));
 		if (!n)
@@ -122,9 +123,10 @@ compare_parsers(struct host *h, const struct wire_pkt *w, const uint8_t *frame, 
 		host_broke(h, "lib/wire accepts a frame that the runner's decoder refuses: %s", why);
 	else if (p.icrc_ok != wire_icrc_ok(w))
 		host_broke(h, "lib/wire and the runner disagree on an ICRC");
-	/* lib/wire takes the zero bytes of a CNP for a header */
-	else if (p.opcode != w->opcode || p.psn != w->psn.v || (p.payload_len != w->payload_len && p.opcode != 0x81) ||
-		 p.dqpn != w->dest_qpn || p.ackreq != w->ack_req || p.pkey != w->pkey)
+	else if (p.opcode != w->opcode || p.psn != w->psn.v || p.dqpn != w->dest_qpn ||
+		 p.ackreq != w->ack_req || p.pkey != w->pkey ||
+		 /* lib/wire takes the zero bytes of a CNP for a header */
+		 (p.payload_len != w->payload_len && p.opcode != 0x81))
 		host_broke(h, "lib/wire and the runner disagree on a field");
 }
 
@@ -172,7 +174,8 @@ host_rx(struct host *h, const uint8_t *frame, size_t len)
 bool
 host_has_news(const struct host *h)
 {
-	return h->frames || h->cqes[0] || h->cqes[1] || h->x.num_events || h->notified[0] || h->notified[1];
+	return h->frames || h->cqes[0] || h->cqes[1] || h->x.num_events || h->notified[0] ||
+	       h->notified[1];
 }
 
 static struct host_qp *

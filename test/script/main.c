@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs packet scripts: `script_runner [--only PREFIX] FILE|DIRECTORY...`. A script is run for each start
- * PSN and each value of what it varies. Exit status 1 when one failed.
+ * Runs packet scripts: `script_runner [--only PREFIX] FILE|DIRECTORY...`. A script is run for each
+ * start PSN and each value of what it varies. Exit status 1 when one failed.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -13,11 +13,13 @@
 #include "run.h"
 
 static unsigned int passed, failed, skipped;
-static const char *only = "";	/* of a directory, the scripts whose names begin so */
+/* Of a directory, the scripts whose names begin so. */
+static const char *only = "";
 
 /* Value number `at` of every varying thing, as variables. False: at is past the last combination. */
 static bool
-combination(const struct script *s, unsigned long at, struct run_var *vars, int *num_vars, uint32_t *psn)
+combination(const struct script *s, unsigned long at, struct run_var *vars, int *num_vars,
+	    uint32_t *psn)
 {
 	*psn = s->psn[at % (unsigned int)s->num_psns];
 	at /= (unsigned int)s->num_psns;
@@ -59,8 +61,11 @@ bad_covers(struct script *s)
 	for (int i = 0; i < s->num_covers; i++)
 		if (!cover_valid(s->covers[i]))
 			snprintf(s->error, sizeof(s->error), "covers no statement: %s", s->covers[i]);
-	if (!s->num_covers)
-		snprintf(s->error, sizeof(s->error), "no covers line");
+	for (int i = 0; i < s->num_partly; i++)
+		if (!cover_valid(s->partly[i]))
+			snprintf(s->error, sizeof(s->error), "is partly of no statement: %s", s->partly[i]);
+	if (!s->num_covers && !s->num_partly)
+		snprintf(s->error, sizeof(s->error), "no covers and no partly line");
 }
 
 static void
@@ -84,6 +89,8 @@ run_file(const char *path)
 		printf("ok   %s (%lu runs)\n", path, runs);
 		for (int i = 0; i < s->num_covers; i++)
 			cover_mark(s->covers[i]);
+		for (int i = 0; i < s->num_partly; i++)
+			cover_partly(s->partly[i]);
 		passed++;
 	}
 	free(why);
@@ -117,7 +124,8 @@ run_path(const char *path)
 	n = scandir(path, &entry, is_script, alphasort);
 	for (int i = 0; i < n; i++) {
 		snprintf(sub, sizeof(sub), "%s/%s", path, entry[i]->d_name);
-		if (!stat(sub, &st) && (S_ISDIR(st.st_mode) || !strncmp(entry[i]->d_name, only, strlen(only))))
+		if (!stat(sub, &st) &&
+		    (S_ISDIR(st.st_mode) || !strncmp(entry[i]->d_name, only, strlen(only))))
 			run_path(sub);
 		free(entry[i]);
 	}

@@ -81,7 +81,8 @@ struct cmd {
 	const char *name;
 	void (*run)(struct run *r, struct words *w);
 };
-extern const struct cmd cmd_setup[], cmd_post[], cmd_wire[], cmd_check[], cmd_modify[];
+extern const struct cmd cmd_setup[], cmd_post[], cmd_wire[], cmd_check[], cmd_modify[],
+	cmd_table[];
 
 /* For `qp` and run_qp(): makes a QP from options. */
 void setup_qp(struct run *r, struct words *w);

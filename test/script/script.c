@@ -120,6 +120,9 @@ read_header(struct script *s, const char *line)
 	if (!strcmp(cmd, "covers")) {
 		while ((word = words_next(&w)) && s->num_covers < 32)
 			s->covers[s->num_covers++] = strdup(word);
+	} else if (!strcmp(cmd, "partly")) {
+		while ((word = words_next(&w)) && s->num_partly < 8)
+			s->partly[s->num_partly++] = strdup(word);
 	} else if (!strcmp(cmd, "vary")) {
 		if (s->num_vary == SCRIPT_VARY || !script_vary_parse(&s->vary[s->num_vary++], line))
 			snprintf(s->error, sizeof(s->error), "vary NAME... in VALUE...");
@@ -193,6 +196,8 @@ script_free(struct script *s)
 		free(s->line[i]);
 	for (int i = 0; i < s->num_covers; i++)
 		free(s->covers[i]);
+	for (int i = 0; i < s->num_partly; i++)
+		free(s->partly[i]);
 	for (int i = 0; i < s->num_vary; i++)
 		script_vary_free(&s->vary[i]);
 	free(s);

@@ -27,8 +27,10 @@ struct script {
 	int num_vary;
 	uint32_t psn[8];		/* start PSNs to run with */
 	int num_psns;
-	char *covers[32];
+	char *covers[32];		/* statements that it proves */
 	int num_covers;
+	char *partly[8];		/* and those of which it proves a part */
+	int num_partly;
 	char error[160];		/* why it cannot be run, empty: it can */
 	char skip[160];			/* why it is not run */
 };
