@@ -302,6 +302,7 @@ run_size(struct worker *w, int n, uint64_t size)
 {
 	struct run r = { .w = w, .n = n, .msg = malloc(sizeof(*r.msg)) };
 	int rc = r.msg ? 0 : fail("out of memory");
+	uint64_t begin_ns;
 
 	for (int i = 0; i < n && !rc; i++)
 		rc = start(&w[i], size);
@@ -310,8 +311,13 @@ run_size(struct worker *w, int n, uint64_t size)
 		w[i].usage_before = stats_usage();
 		w[i].last_progress_ns = now_ns();
 	}
+	begin_ns = now_ns();
 	while (!rc)
 		rc = round_of_steps(&r);
+	for (int i = 0; i < n && rc < 0; i++)
+		fail("until then, in %.3f s: %llu messages sent and completed, %llu received",
+		     (double)(now_ns() - begin_ns) / 1e9, (unsigned long long)w[i].mine.messages,
+		     (unsigned long long)w[i].mine.received);
 	free(r.msg);
 	return rc < 0 ? -1 : 0;
 }
