@@ -47,12 +47,6 @@ fifo_first(struct fifo *q)
 	return fifo_len(q) ? &q->e[q->head & (q->size - 1)] : NULL;
 }
 
-static inline struct waiting *
-fifo_last(struct fifo *q)
-{
-	return fifo_len(q) ? &q->e[(q->tail - 1) & (q->size - 1)] : NULL;
-}
-
 static inline void
 fifo_push(struct fifo *q, const struct waiting *w)
 {

@@ -73,12 +73,12 @@ static void
 give(struct port *p, const struct waiting *w)
 {
 	struct impair *im = p->priv;
-	struct waiting twin = { .m = NULL };
+	struct waiting twin;
 
 	fifo_push(&im->ready, w);
 	if (!w->dup)
 		return;
-	twin.m = rte_pktmbuf_copy(w->m, p->pool, 0, UINT32_MAX);
+	twin = (struct waiting){ .m = rte_pktmbuf_copy(w->m, p->pool, 0, UINT32_MAX) };
 	if (twin.m)
 		fifo_push(&im->ready, &twin);
 	count(im, twin.m ? IMPAIR_DOUBLED : IMPAIR_UNCHANGED);
@@ -127,7 +127,6 @@ static void
 delay(struct port *p, struct waiting *w, uint64_t ns, uint64_t now)
 {
 	struct impair *im = p->priv;
-	const struct waiting *last = fifo_last(&im->delayed);
 
 	if (fifo_len(&im->delayed) == im->delayed.limit) {
 		struct waiting first = fifo_pop(&im->delayed);
@@ -135,9 +134,7 @@ delay(struct port *p, struct waiting *w, uint64_t ns, uint64_t now)
 		count(im, IMPAIR_EARLY);
 		pass(p, &first, now);
 	}
-	w->due = now + to_ticks(im, ns);
-	if (last && (int64_t)(last->due - w->due) > 0)
-		w->due = last->due;
+	w->due = now + to_ticks(im, ns);	/* or when the one before it goes, if that is later */
 	fifo_push(&im->delayed, w);
 	count(im, IMPAIR_DELAYED);
 }
