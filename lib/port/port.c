@@ -92,13 +92,18 @@ port_lower_link_up(struct port *p)
 int
 port_lower_wait_fd(struct port *p)
 {
-	return p->lower->drv->wait_fd(p->lower);
+	struct port *lower = p->lower;
+
+	return lower->drv->wait_fd ? lower->drv->wait_fd(lower) : -1;
 }
 
 void
 port_lower_wait_clear(struct port *p)
 {
-	p->lower->drv->wait_clear(p->lower);
+	struct port *lower = p->lower;
+
+	if (lower->drv->wait_clear)
+		lower->drv->wait_clear(lower);
 }
 
 uint64_t
