@@ -49,10 +49,11 @@ conf_ok(const struct qp_conf *c)
 int
 qp_init(struct qp *qp, const struct qp_conf *conf)
 {
-	uint32_t slots = 1u << conf->sq.log2_size;
+	uint32_t slots;
 
 	if (!conf_ok(conf))
 		return -EINVAL;
+	slots = conf->sq.max_wr ? 1u << conf->sq.log2_size : 1;
 	memset(qp, 0, sizeof(*qp));
 	qp->conf = *conf;
 	qp->send_user.qp = qp->recv_user.qp = qp;

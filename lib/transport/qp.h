@@ -91,7 +91,7 @@ struct qp;
 
 /* Bytes of a QP: the caller (control side) allocates them, zeroed and aligned to 64. */
 size_t qp_size(void);
-/* 0, -EINVAL for a conf outside its limits. */
+/* 0, -EINVAL for a conf outside its limits, -ENOMEM. */
 int qp_init(struct qp *qp, const struct qp_conf *conf);
 /* Takes it out of every list of x. The memory is the caller's. */
 void qp_fini(struct qp *qp, struct xport *x);

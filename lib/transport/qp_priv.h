@@ -83,7 +83,7 @@ struct resp {
 	struct psn ack_psn;	/* last SEND or WRITE packet executed: what an ACK may name (C3, C4) */
 	enum resp_msg msg;
 	bool ack_due;
-	bool quiet;		/* a NAK 0x60 or RNR NAK went out for epsn: no other until it came (C2, N16) */
+	bool quiet;		/* a NAK 0x60 or RNR NAK went out: no other until epsn came (C2, N16) */
 	bool established;	/* COMM_EST was raised */
 	uint8_t nak;		/* syndrome due, 0: none */
 	struct psn nak_psn;	/* of a NAK 0x60: the furthest packet that was dropped */

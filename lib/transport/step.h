@@ -5,8 +5,9 @@
  * only dispatches. A reason to wait is an end of its own, not a flag beside the state.
  *
  *	STEP_ENUM(req_step, REQ_STEPS, REQ_ENDS);
- *	REQ_STEPS(STEP_PROTO(req_step, req_job))
- *	STEP_LOOP(…)
+ *	static enum req_step gate(struct req_job *job) { … }
+ *	enum req_step at = REQ_GATE;
+ *	STEP_LOOP(REQ_STEPS, REQ_END_SENT);
  */
 #ifndef TRANSPORT_STEP_H
 #define TRANSPORT_STEP_H

@@ -10,7 +10,7 @@
 
 #define SLOTS 32u
 #define FRAME_ROOM 4608u
-#define WIRE_MAX 4096u
+#define WIRE_MAX 1024u
 #define DELAY_NS 1000u
 #define NS_PER_BYTE_X100 8u	/* 100 Gb/s */
 #define QUANTUM 16384u
