@@ -64,11 +64,13 @@ struct conn {
 /* Opens `name` (NULL: the first device) and finds its port and GID. 0, or -1 after a line. */
 int device_open(struct device *d, const char *name, uint64_t gid_index);
 void device_close(struct device *d);
+/* READs and atomics in flight that a QP of the device may have, as initiator and as target. */
+uint8_t device_rd_atom(const struct device *d);
 
 /* Makes everything, QPs in INIT. 0, or -1 after a line. */
 int conn_make(struct conn *c, struct device *d, const struct test *t, const struct conn_need *need);
 
-/* Tells the other end, or hears of it. 0, or -1 after a line. */
+/* Tells the other end, and hears of it. 0, or -1 after a line. */
 int conn_tell(struct conn *c, struct link *l);
 int conn_hear(struct conn *c, struct link *l);
 

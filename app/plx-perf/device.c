@@ -93,6 +93,14 @@ device_open(struct device *d, const char *name, uint64_t gid_index)
 	return 0;
 }
 
+uint8_t
+device_rd_atom(const struct device *d)
+{
+	int n = d->attr.max_qp_rd_atom;
+
+	return (uint8_t)(n < 0 ? 0 : n > 128 ? 128 : n);
+}
+
 void
 device_close(struct device *d)
 {

@@ -232,10 +232,9 @@ msg_text(enum msg_kind kind)
 }
 
 int
-link_expect(struct link *l, struct msg *m, enum msg_kind kind, uint32_t words, int wait_ms)
+link_check(const struct link *l, int rc, const struct msg *m, enum msg_kind kind, uint32_t words,
+	   int wait_ms)
 {
-	int rc = link_take(l, m, wait_ms);
-
 	if (rc < 0)
 		return fail("%s closed its connection before the test began; see what it says", l->peer);
 	if (!rc)
@@ -247,6 +246,14 @@ link_expect(struct link *l, struct msg *m, enum msg_kind kind, uint32_t words, i
 		return fail("%s is out of step (it sent: %s); run the same version at both ends", l->peer,
 			    msg_text(m->kind));
 	return 0;
+}
+
+int
+link_expect(struct link *l, struct msg *m, enum msg_kind kind, uint32_t words, int wait_ms)
+{
+	int rc = link_take(l, m, wait_ms);
+
+	return link_check(l, rc, m, kind, words, wait_ms);
 }
 
 void

@@ -68,6 +68,11 @@ int link_send(struct link *l, enum msg_kind kind, const uint64_t *word, uint32_t
  */
 int link_take(struct link *l, struct msg *m, int wait_ms);
 
+/* Whether `rc` and *m, which link_take() gave, are the message that must come next. 0, or -1 after a
+ * line. */
+int link_check(const struct link *l, int rc, const struct msg *m, enum msg_kind kind, uint32_t words,
+	       int wait_ms);
+
 /* As link_take for a message that must come next. 0, or -1 after a line. */
 int link_expect(struct link *l, struct msg *m, enum msg_kind kind, uint32_t words, int wait_ms);
 

@@ -26,9 +26,8 @@ struct lat {
 	bool fetches;
 	uint8_t mark;			/* last byte of the next message to come */
 	bool begun, waiting, over;
-	uint64_t sent_ns, begin_ns, end_ns, window_ns;
-	uint32_t samples;
-	uint32_t sample[WINDOW_SAMPLES];
+	uint64_t sent_ns, begin_ns, end_ns;
+	struct sampler sampler;
 };
 
 static uint64_t
@@ -103,7 +102,6 @@ lat_start(struct worker *w)
 	l->sge.length = (uint32_t)w->size;
 	l->wr.send_flags = w->size <= w->test->inline_max && !l->fetches ? IBV_SEND_INLINE : 0;
 	l->begun = l->waiting = l->over = false;
-	l->samples = 0;
 	l->mark = 1;
 	if (l->by_memory)
 		memset(l->sink, 0, half_bytes(w->test));
@@ -199,26 +197,12 @@ arrived(struct worker *w, struct lat *l)
 }
 
 static void
-close_window(struct worker *w, struct lat *l, uint64_t now)
-{
-	windows_add(w->windows, median_u32(l->sample, l->samples));
-	l->samples = 0;
-	l->window_ns = now;
-}
-
-static void
 sample(struct worker *w, struct lat *l, uint64_t now)
 {
-	uint64_t ns = now - l->sent_ns;
-
-	histogram_add(w->latency, ns);
-	if (l->samples < WINDOW_SAMPLES)
-		l->sample[l->samples++] = ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
+	sampler_add(&l->sampler, w->latency, w->windows, now - l->sent_ns, now);
 	w->mine.messages++;
 	w->mine.bytes += w->size;
 	w->mine.ns = now - l->begin_ns;
-	if (now - l->window_ns >= WINDOW_NS)
-		close_window(w, l, now);
 	l->over = now >= l->end_ns || (w->test->iters && w->mine.messages >= w->test->iters);
 }
 
@@ -227,7 +211,8 @@ ping(struct worker *w, struct lat *l)
 {
 	if (!l->begun) {
 		l->begun = true;
-		l->begin_ns = l->window_ns = now_ns();
+		l->begin_ns = now_ns();
+		sampler_begin(&l->sampler, l->begin_ns);
 		l->end_ns = w->test->duration_ms ?
 			l->begin_ns + w->test->duration_ms * 1000000u : UINT64_MAX;
 	}

@@ -116,9 +116,12 @@ run_all(struct worker *w, int n)
 
 	report_begin(w);
 	for (uint32_t i = 0; i < rounds && !run_ends(w, n); i++) {
-		if (run_size(w, n, s->random ? s->high : s->each[i]))
+		int rc = run_size(w, n, s->random ? s->high : s->each[i]);
+
+		if (rc < 0)
 			return -1;
-		report_size(&report, w);
+		if (!rc)
+			report_size(&report, w);
 	}
 	return run_ends(w, n) && w->test->verify ?
 		fail("interrupted: only %llu bytes were checked",

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "course.h"
 #include "say.h"
 
 #define LOOK_NS 1000000ull
 #define STEPS_PER_CLOCK 64		/* reading the clock costs as much as an idle step */
 #define PEER_WAIT_MS 20000
 #define SLEEP_MS 50
-#define FIGURE_WORDS (sizeof(struct figures) / sizeof(uint64_t))
 
 volatile sig_atomic_t run_interrupted;
 
@@ -62,106 +62,6 @@ run_open(struct worker *w, int n, struct device *d)
 }
 
 static int
-start(struct worker *w, uint64_t size)
-{
-	const struct op *op = test_op(w->test);
-
-	w->size = size;
-	w->target_only = !worker_sends(w) && !(op->props & OP_TAKES_RECV) && !w->test->verify &&
-		(w->test->mode != MODE_LAT || op->props & OP_FETCHES);
-	w->done_sent = w->bye_sent = w->done_heard = w->bye_heard = false;
-	w->announced = 0;
-	memset(&w->mine, 0, sizeof(w->mine));
-	memset(&w->theirs, 0, sizeof(w->theirs));
-	histogram_reset(w->latency);
-	w->windows->n = 0;
-	if (w->act->start(w))
-		return -1;
-	if (link_send(&w->link, MSG_READY, NULL, 0))
-		return fail("%s closed its connection between two sizes", w->link.peer);
-	return 0;
-}
-
-static int
-hear(struct worker *w, const struct msg *m)
-{
-	if (m->kind == MSG_FAIL)
-		return fail("%s stopped with an error; see what it says", w->link.peer);
-	if (m->kind == MSG_STOP) {
-		w->stop = true;
-	} else if (m->kind == MSG_DONE && m->n == 2) {
-		w->done_heard = true;
-		w->announced = m->word[0];
-		w->peer_stops = w->peer_stops || m->word[1];
-	} else if (m->kind == MSG_BYE && m->n == FIGURE_WORDS) {
-		w->bye_heard = true;
-		memcpy(&w->theirs, m->word, sizeof(w->theirs));
-	} else {
-		return fail("%s is out of step; run the same version at both ends", w->link.peer);
-	}
-	return 0;
-}
-
-/*
- * The peer's process is gone. What this end has in flight ends with an error completion in the time
- * that the QP's attributes say, and that line tells more; who waits for nothing ends here.
- */
-static int
-bereft(struct worker *w, uint64_t now)
-{
-	uint64_t limit = conn_give_up_ns(w->test) + 2000000000ull;
-
-	if (w->bye_heard)
-		return 0;
-	if (!w->act->waits(w))
-		return fail("%s closed its connection in the middle of the test: it was killed or its "
-			    "machine is gone", w->link.peer);
-	w->stop = true;
-	if (now - w->last_progress_ns > limit)
-		return fail("%s is dead, and no completion said so within %.1f s", w->link.peer,
-			    (double)limit / 1e9);
-	return 0;
-}
-
-static int
-check_stall(const struct worker *w, uint64_t now)
-{
-	uint64_t limit = w->options->stall_s * 1000000000ull, retries = conn_give_up_ns(w->test);
-
-	if (limit < retries && retries < 3600000000000ull)
-		limit = retries;
-	if (now - w->last_progress_ns < limit || w->bye_sent || w->target_only)
-		return 0;
-	/* who only receives cannot know that something should have come before DONE says so */
-	if (w->done_sent && !w->done_heard)
-		return 0;
-	return fail("nothing completed for %.0f s: %llu messages sent and completed, %llu received, "
-		    "%llu announced by %s; is one end stopped?", (double)limit / 1e9,
-		    (unsigned long long)w->mine.messages, (unsigned long long)w->mine.received,
-		    (unsigned long long)w->announced, w->link.peer);
-}
-
-static int
-look(struct run *r, struct worker *w, uint64_t now)
-{
-	int rc;
-
-	if (r->progress)
-		w->last_progress_ns = now;
-	if (run_interrupted && !w->stop) {
-		w->stop = true;
-		link_send(&w->link, MSG_STOP, NULL, 0);
-	}
-	while ((rc = link_take(&w->link, r->msg, 0)) > 0) {
-		if (hear(w, r->msg))
-			return -1;
-	}
-	if (w->link.closed && bereft(w, now))
-		return -1;
-	return check_stall(w, now);
-}
-
-static int
 look_around(struct run *r)
 {
 	uint64_t now = now_ns();
@@ -170,41 +70,11 @@ look_around(struct run *r)
 		return 0;
 	r->looked_ns = now;
 	for (int i = 0; i < r->n; i++) {
-		if (look(r, &r->w[i], now))
+		if (course_look(&r->w[i], r->msg, r->progress, now))
 			return -1;
 	}
 	r->progress = false;
 	return 0;
-}
-
-static void
-say_bye(struct worker *w)
-{
-	struct usage u = stats_usage();
-
-	w->mine.nivcsw = u.nivcsw - w->usage_before.nivcsw;
-	w->mine.nvcsw = u.nvcsw - w->usage_before.nvcsw;
-	link_send(&w->link, MSG_BYE, (const uint64_t *)&w->mine, FIGURE_WORDS);
-	w->bye_sent = true;
-}
-
-/* Sends DONE and BYE when it is time. 1 when this worker is through with the size, 0, or -1. */
-static int
-advance(struct worker *w)
-{
-	int all = 0;
-
-	if (!w->done_sent && w->act->sent(w)) {
-		uint64_t word[2] = { w->mine.messages, w->stop };
-
-		link_send(&w->link, MSG_DONE, word, 2);
-		w->done_sent = true;
-	}
-	if (w->done_sent && !w->bye_sent && w->done_heard)
-		all = w->act->received(w, w->announced);
-	if (all > 0)
-		say_bye(w);
-	return all < 0 ? -1 : w->bye_sent && w->bye_heard;
 }
 
 static int
@@ -280,7 +150,7 @@ round_of_steps(struct run *r)
 		if (rc < 0)
 			return -1;
 		progress |= rc;
-		rc = advance(&r->w[i]);
+		rc = course_advance(&r->w[i]);
 		if (rc < 0)
 			return -1;
 		through += rc;
@@ -305,11 +175,12 @@ run_size(struct worker *w, int n, uint64_t size)
 	uint64_t begin_ns;
 
 	for (int i = 0; i < n && !rc; i++)
-		rc = start(&w[i], size);
-	for (int i = 0; i < n && !rc; i++) {
-		rc = link_expect(&w[i].link, r.msg, MSG_READY, 0, PEER_WAIT_MS);
-		w[i].usage_before = stats_usage();
-		w[i].last_progress_ns = now_ns();
+		rc = course_start(&w[i], size);
+	for (int i = 0; i < n && !rc; i++)
+		rc = course_ready(&w[i], r.msg, PEER_WAIT_MS);
+	if (rc > 0) {
+		free(r.msg);
+		return 1;
 	}
 	begin_ns = now_ns();
 	while (!rc)

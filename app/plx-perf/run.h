@@ -13,7 +13,8 @@ extern volatile sig_atomic_t run_interrupted;
 /* Verbs objects, addresses to and fro, connection, activity. 0, or -1 after a line. */
 int run_open(struct worker *w, int n, struct device *d);
 
-/* Traffic of one size. 0, or -1 after a line. Figures are in the workers then. */
+/* Traffic of one size. 0, and figures in the workers; 1 when the other end ends the run before it; -1
+ * after a line. */
 int run_size(struct worker *w, int n, uint64_t size);
 
 /* Whether the run ends here although sizes are left. */

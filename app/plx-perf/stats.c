@@ -114,6 +114,25 @@ median_u32(uint32_t *sample, uint32_t n)
 	return sample[(n - 1) / 2];
 }
 
+void
+sampler_begin(struct sampler *s, uint64_t now)
+{
+	s->begin_ns = now;
+	s->n = 0;
+}
+
+void
+sampler_add(struct sampler *s, struct histogram *h, struct windows *w, uint64_t ns, uint64_t now)
+{
+	histogram_add(h, ns);
+	if (s->n < WINDOW_SAMPLES)
+		s->sample[s->n++] = ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
+	if (now - s->begin_ns < WINDOW_NS)
+		return;
+	windows_add(w, median_u32(s->sample, s->n));
+	sampler_begin(s, now);
+}
+
 uint64_t
 now_ns(void)
 {

@@ -41,6 +41,18 @@ void windows_add(struct windows *w, double value);
 /* Sorts the windows and returns the value at share `p` of them (0 lowest, 1 highest); 0 if none. */
 double windows_at(struct windows *w, double p);
 
+/* Latencies of the window that is going on. */
+struct sampler {
+	uint64_t begin_ns;
+	uint32_t n;
+	uint32_t sample[WINDOW_SAMPLES];
+};
+
+void sampler_begin(struct sampler *s, uint64_t now);
+/* A latency of `ns`, measured at `now`; a window that is over gives its median to *w. */
+void sampler_add(struct sampler *s, struct histogram *h, struct windows *w, uint64_t ns,
+		 uint64_t now);
+
 /* Median of n samples; their order changes. 0 when n is 0. */
 uint32_t median_u32(uint32_t *sample, uint32_t n);
 

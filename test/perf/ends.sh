@@ -89,6 +89,13 @@ check 'no such device' $? 2 "$dir/out" 'no RDMA device none'
 "$launcher" --port loop -- "$perf" --self --gid-index 200 >"$dir/out" 2>&1
 check 'no such GID' $? 2 "$dir/out" 'has no GID 200'
 
+begin --all --iters 50
+finish
+check 'all sizes, client' $client_status 0 "$dir/client" '^ *8388608 '
+check 'all sizes, server' $server_status 0 "$dir/server" 'served .* 25 sizes'
+begin --all --iters 50 --mode lat --op send
+finish
+check 'all sizes, latency' $client_status 0 "$dir/client" '^ *8388608 '
 begin --duration 60
 kill -INT $client
 finish

@@ -58,6 +58,7 @@ for op in send_imm write write_imm read; do
 	run --op $op --bytes $volume --size random:0-1M --qps 2 --sges 3
 done
 run --op write --bytes 20M --size random:0-1M --bidirectional
+run --op write --bytes 2M --size 0,1,64,4095-4097,65536
 run --op send --bytes 20M --size random:0-64K --mtu 1024 --inline 200 --qps 8
 for op in cmp_swap fetch_add; do
 	run --op $op --iters $atomics --qps 2
