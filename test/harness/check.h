@@ -33,7 +33,8 @@ static int check_failed;
 		uint64_t check_a = (uint64_t)(a), check_b = (uint64_t)(b); \
 		if (check_a != check_b) { \
 			printf("%s:%d: %s is %" PRIu64 " (0x%" PRIx64 "), " \
-			       "not %s = %" PRIu64 " (0x%" PRIx64 ")\n", __FILE__, __LINE__, #a, check_a, check_a, #b, check_b, check_b); \
+			       "not %s = %" PRIu64 " (0x%" PRIx64 ")\n", __FILE__, __LINE__, \
+			       #a, check_a, check_a, #b, check_b, check_b); \
 			check_failed = 1; \
 			return; \
 		} \
