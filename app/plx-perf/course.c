@@ -118,6 +118,7 @@ course_look(struct worker *w, struct msg *m, bool progress, uint64_t now)
 	}
 	/* behind BYE there may be READY of the next size already */
 	while (!w->bye_heard && link_take(&w->link, m, 0) > 0) {
+		w->last_progress_ns = now;
 		if (hear(w, m))
 			return -1;
 	}
