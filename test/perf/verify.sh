@@ -6,7 +6,8 @@
 #     verify.sh POLLUX-RUN PLX-PERF [--long]
 #
 # 200 MB in all, with --long (or TEST_MATRIX=long) 10 GB: a quarter each by SEND, WRITE, WRITE with
-# immediate and READ; then atomics. Needs no privilege.
+# immediate and READ; then atomics. Needs no privilege. The timeout leaves room for a machine whose CPUs
+# have other work.
 set -u
 launcher=$1
 perf=$2
@@ -38,7 +39,7 @@ run() {
 		sleep 0.05
 	done
 	"$launcher" --port "memif:$dir/s,client" --ip 10.11.0.2/16 -- "$perf" --port $port --verify \
-		--seed $port "$@" 127.0.0.1 >"$dir/client" 2>&1
+		--timeout 16 --seed $port "$@" 127.0.0.1 >"$dir/client" 2>&1
 	status=$?
 	[ $status = 0 ] || kill "$server" 2>/dev/null
 	wait "$server"
