@@ -76,7 +76,7 @@ tests() {
 	rm -f "$tree/meson-logs/testlog.json"
 	# shellcheck disable=SC2086
 	meson test -C "$tree" --no-rebuild --timeout-multiplier "$multiplier" $suites 2>&1 |
-		grep -E '^ *[0-9]+/[0-9]+ '
+		grep --line-buffered -E '^ *[0-9]+/[0-9]+ '
 	results="$results $tree=$(echo "$*" | tr ' ' ,)"
 }
 
