@@ -82,7 +82,7 @@ expect_one(struct run *r, struct want *t)
 static void
 inject_one(struct run *r, struct want *t)
 {
-	uint8_t *bytes = run_alloc(r, PKT_MAX);
+	static uint8_t bytes[PKT_MAX];
 	size_t len = pkt_encode(&t->p, bytes);
 	char line[600];
 

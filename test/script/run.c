@@ -120,7 +120,7 @@ find(const char *name)
 void
 run_line(struct run *r, const char *line)
 {
-	struct words *w = run_alloc(r, sizeof(*w));
+	struct words *w = &r->words;
 	const struct cmd *c;
 	const char *name;
 

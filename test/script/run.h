@@ -32,6 +32,7 @@ struct run {
 	const struct script *script;
 	int line;			/* index of the line that runs */
 	char text[WORDS_LINE];		/* its text, variables replaced */
+	struct words words;		/* and its words */
 	struct run_var var[RUN_VARS];
 	int num_vars;
 	struct host_qp *qp;		/* the one that lines speak of */
