@@ -85,6 +85,28 @@ windows_add__is_bounded(void)
 	CHECK_EQ(w.n, WINDOWS_MAX);
 }
 
+/* A window that is over leaves the median of its own samples; all samples go to the histogram. */
+static void
+sampler_add__closes_windows(void)
+{
+	static struct sampler s;
+
+	w.n = 0;
+	histogram_reset(&h);
+	sampler_begin(&s, 1000);
+	sampler_add(&s, &h, &w, 30, 2000);
+	sampler_add(&s, &h, &w, 10, 3000);
+	CHECK_EQ(w.n, 0);
+	sampler_add(&s, &h, &w, 20, 1000 + WINDOW_NS);
+	CHECK_EQ(w.n, 1);
+	CHECK(windows_at(&w, 0.5) == 20);
+	sampler_add(&s, &h, &w, 1ull << 40, 1000 + 2 * WINDOW_NS);
+	CHECK_EQ(w.n, 2);
+	CHECK(windows_at(&w, 1) == (double)(float)UINT32_MAX);
+	CHECK_EQ(h.count, 4);
+	CHECK_EQ(h.min, 10);
+}
+
 static void
 median_u32__any_order(void)
 {
@@ -111,6 +133,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(histogram_percentile__beyond_the_last_bucket),
 	CHECK_CASE(windows_at__order),
 	CHECK_CASE(windows_add__is_bounded),
+	CHECK_CASE(sampler_add__closes_windows),
 	CHECK_CASE(median_u32__any_order),
 	CHECK_CASE(now_ns__goes_on),
 };
