@@ -61,6 +61,15 @@ neigh_fini(struct neigh_table *t)
 	t->buckets = NULL;
 }
 
+/* Every bit of v moves every bit of the result: addresses differ in their last bytes only. */
+static uint64_t
+mix(uint64_t v)
+{
+	v = (v ^ v >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+	v = (v ^ v >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+	return v ^ v >> 32;
+}
+
 static struct list *
 bucket_of(struct neigh_table *t, const uint8_t gid[16])
 {
@@ -68,9 +77,7 @@ bucket_of(struct neigh_table *t, const uint8_t gid[16])
 
 	memcpy(&a, gid, 8);
 	memcpy(&b, gid + 8, 8);
-	a = (a ^ t->seed) * UINT64_C(0x9e3779b97f4a7c15);
-	b = (b ^ a ^ a >> 32) * UINT64_C(0xbf58476d1ce4e5b9);
-	return &t->buckets[(b ^ b >> 32) % NEIGH_BUCKETS];
+	return &t->buckets[mix(mix(a ^ t->seed) ^ b) % NEIGH_BUCKETS];
 }
 
 static struct neigh *

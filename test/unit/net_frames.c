@@ -82,6 +82,8 @@ net_rx__leaves_what_is_not_ours(void)
 		{ ECHO4, 42, 0, DROP_NOT_ROCE },	/* data against its checksum */
 		{ ECHO6, 60, 1, DROP_NOT_ROCE },
 		{ ECHO4, 5, 9, DROP_L2 },
+		{ ECHO4, 0, 3, DROP_NOT_ROCE },		/* to a group of hosts: all would answer */
+		{ ECHO6, 0, 3, DROP_NOT_ROCE },
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
@@ -217,6 +219,48 @@ net_rx__survives_anything(void)
 	fix_free(f);
 }
 
+/* A solicitation with other addresses, and a right checksum. */
+static enum drop_reason
+rx_nd_edited(struct fix *f, const char *hex, const char *src, const char *dst)
+{
+	uint8_t bytes[256];
+	size_t len = hex_bytes(hex, bytes);
+
+	if (src)
+		gid_of(src, bytes + 22);
+	if (dst)
+		gid_of(dst, bytes + 38);
+	put_be16(bytes + 56, 0);
+	put_be16(bytes + 56, csum_icmp6(bytes + 14, bytes + 54, len - 54));
+	return fix_rx_bytes(f, bytes, len);
+}
+
+/* Where a solicitation may come from and go to (RFC 4861, 7.1.1). */
+static void
+nd_rx__addresses(void)
+{
+	static const struct {
+		const char *hex, *src, *dst;
+		enum drop_reason why;
+	} t[] = {
+		{ ND_B_ASKS, NULL, NULL, DROP_NONE },
+		{ ND_B_ASKS, NULL, "fe80::ff:fe00:a02", DROP_NONE }, /* to us alone */
+		{ ND_B_ASKS, NULL, "ff02::1", DROP_DST_GID },
+		{ ND_B_ASKS, NULL, "ff02::1:ff00:a03", DROP_DST_GID }, /* another's group */
+		{ ND_B_ASKS, "ff02::1", NULL, DROP_NOT_ROCE },
+		{ ND_B_ASKS, "::", NULL, DROP_NOT_ROCE }, /* no address, but a MAC to answer to */
+		{ DAD, NULL, "fe80::ff:fe00:a02", DROP_DST_GID },
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct fix *f = fix_new_started();
+
+		CHECK_EQ(rx_nd_edited(f, t[i].hex, t[i].src, t[i].dst), t[i].why);
+		CHECK_EQ(f->num_sent, t[i].why == DROP_NONE);
+		fix_free(f);
+	}
+}
+
 static void
 nd_rx__options(void)
 {
@@ -348,6 +392,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(icmp4_rx__echo_up_to_the_mtu),
 	CHECK_CASE(net_rx__every_truncation_is_dropped),
 	CHECK_CASE(net_rx__survives_anything),
+	CHECK_CASE(nd_rx__addresses),
 	CHECK_CASE(nd_rx__options),
 	CHECK_CASE(net_rx__vlans),
 	CHECK_CASE(net_rx__address_conflict),
