@@ -151,6 +151,10 @@ af_packet_open(struct port *p, const struct port_conf *conf, char *why, size_t w
 	/* a slot is copied into one buffer: DPDK checks that it fits */
 	eth.room = slot_size(eth.ip_mtu);
 	ret = ethdev_open(p, &eth, why, why_len);
+	if (ret == -EPERM) /* DPDK's word for its own failure; what the user may do was checked */
+		snprintf(why, why_len, "af_packet: DPDK cannot open \"%s\". Its fanout group is named by"
+			 " process and interface: if another such port runs in this network"
+			 " namespace, start this one again", conf->args);
 	if (ret != 0)
 		return ret;
 	if (ethdev_mac_given(conf->mac))
