@@ -4,7 +4,8 @@
 
 #include <errno.h>
 
-/* Which destinations are reached, and how. The port has 10.11.10.2/16, fd00::2/64 and gateways. */
+/* Which destinations are reached, and how. The port has 10.11.10.2/16, fd00::2/64, 10.5.0.0/31
+ * and gateways. */
 static void
 path_open__routes(void)
 {
@@ -29,7 +30,8 @@ path_open__routes(void)
 		{ 1, "fd00::77", false, -EINVAL, NULL }, /* families differ */
 		{ 0, "10.11.200.1", false, -EINVAL, NULL },
 		{ 2, "10.11.200.1", false, -EINVAL, NULL },
-		{ 3, "10.11.200.1", false, -EINVAL, NULL }, /* empty index */
+		{ 3, "10.5.0.1", false, 0, "10.5.0.1" }, /* the other of two, nobody's broadcast */
+		{ 4, "10.11.200.1", false, -EINVAL, NULL }, /* empty index */
 		{ 256, "10.11.200.1", false, -EINVAL, NULL },
 		{ 1, "224.0.0.1", false, -EINVAL, NULL },
 		{ 1, "255.255.255.255", false, -EINVAL, NULL },
@@ -46,6 +48,7 @@ path_open__routes(void)
 
 		fix_addr(f, "10.11.10.2", 16);
 		fix_addr(f, "fd00::2", 64);
+		fix_addr(f, "10.5.0.0", 31);
 		if (t[i].gateway) {
 			gid_of("10.11.0.1", f->conf.gw4);
 			gid_of("fd00::1", f->conf.gw6);
