@@ -9,10 +9,9 @@ struct rte_mbuf;
 struct rte_mempool;
 
 /*
- * change.c: the frame *m with CE in its IP header, or with one bit behind its Ethernet header
- * flipped, which `number` chooses. Where other threads or the program may see the bytes, *m becomes a
- * copy from `pool` first. True when it was done; -ENOMEM like nothing to change is false, and *m is a
- * frame that may be given on in every case.
+ * change.c: CE in the IP header of *m, or one bit behind its Ethernet header flipped, which `number`
+ * chooses. Where other threads or the program may see the bytes, *m becomes a copy from `pool` first.
+ * False when there is nothing to change, or no buffer; *m can be given on in every case.
  */
 bool change_mark_ce(struct rte_mbuf **m, struct rte_mempool *pool);
 bool change_flip_bit(struct rte_mbuf **m, struct rte_mempool *pool, uint64_t number);
