@@ -125,9 +125,12 @@ def run_clean(pair):
 def run_killed(pair, victim):
     """One end is killed while data moves; the other must end with an error completion."""
     server, client = pair.start()
-    time.sleep(2)
     ends = {'server': server, 'client': client}
     other = ends['client' if victim == 'server' else 'server']
+    for who, p in ends.items():
+        # setting up takes some tenths of a second; what polls for longer moves data
+        if not p.has_used(1.5, HANG) and p.wait(0) is None:
+            raise Failure('the %s does not come to move data' % who)
     for who, p in ends.items():
         if p.wait(0) is not None:
             raise Failure('the %s ended before the kill' % who)

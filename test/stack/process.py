@@ -32,6 +32,15 @@ class Process:
         except subprocess.TimeoutExpired:
             return None
 
+    def has_used(self, seconds, patience):
+        """Waits until the process has used so much CPU time: programs that poll then move data."""
+        end = time.monotonic() + patience
+        while time.monotonic() < end and self.popen.poll() is None:
+            if cpu_time(self.popen.pid) >= seconds:
+                return True
+            time.sleep(0.05)
+        return False
+
     def kill(self):
         if self.popen.poll() is None:
             self.popen.kill()
@@ -49,6 +58,16 @@ class Process:
                 return True
             time.sleep(0.02)
         return False
+
+
+def cpu_time(pid):
+    """Seconds of CPU that the process has used, in user and kernel; 0 when it is gone."""
+    try:
+        with open('/proc/%d/stat' % pid, encoding='ascii') as f:
+            field = f.read().rsplit(')', 1)[1].split()
+    except OSError:
+        return 0
+    return (int(field[11]) + int(field[12])) / os.sysconf('SC_CLK_TCK')
 
 
 def listening_ports(pid):
