@@ -6,41 +6,41 @@
 
 /* Which destinations are reached, and how. The port has 10.11.10.2/16, fd00::2/64, 10.5.0.0/31
  * and gateways. */
+static const struct {
+	uint32_t sgid;
+	const char *dst;
+	bool gateway;	/* configured */
+	int ret;
+	const char *asked; /* who is asked for, or NULL */
+} routes[] = {
+	{ 1, "10.11.200.1", false, 0, "10.11.200.1" },
+	{ 1, "10.12.0.1", false, -ENETUNREACH, NULL },
+	{ 1, "10.12.0.1", true, 0, "10.11.0.1" },
+	{ 2, "fd00::77", false, 0, "fd00::77" },
+	{ 2, "fd00:0:0:1::77", false, -ENETUNREACH, NULL },
+	{ 2, "fd00:0:0:1::77", true, 0, "fd00::1" },
+	{ 0, "fe80::99", false, 0, "fe80::99" },
+	{ 2, "fe80::99", false, 0, "fe80::99" },
+	{ 1, "10.11.10.2", false, 0, NULL },	/* ourselves */
+	{ 0, "fe80::ff:fe00:a02", false, 0, NULL },
+	{ 0, "fd00::2", false, 0, NULL },
+	{ 1, "fd00::77", false, -EINVAL, NULL }, /* families differ */
+	{ 0, "10.11.200.1", false, -EINVAL, NULL },
+	{ 2, "10.11.200.1", false, -EINVAL, NULL },
+	{ 3, "10.5.0.1", false, 0, "10.5.0.1" }, /* the other of two, nobody's broadcast */
+	{ 4, "10.11.200.1", false, -EINVAL, NULL }, /* empty index */
+	{ 256, "10.11.200.1", false, -EINVAL, NULL },
+	{ 1, "224.0.0.1", false, -EINVAL, NULL },
+	{ 1, "255.255.255.255", false, -EINVAL, NULL },
+	{ 1, "10.11.255.255", false, -EINVAL, NULL }, /* everybody on the subnet */
+	{ 2, "ff02::1", false, -EINVAL, NULL },
+	{ 2, "::", false, -EINVAL, NULL },
+};
+
 static void
 path_open__routes(void)
 {
-	static const struct {
-		uint32_t sgid;
-		const char *dst;
-		bool gateway;	/* configured */
-		int ret;
-		const char *asked; /* who is asked for, or NULL */
-	} t[] = {
-		{ 1, "10.11.200.1", false, 0, "10.11.200.1" },
-		{ 1, "10.12.0.1", false, -ENETUNREACH, NULL },
-		{ 1, "10.12.0.1", true, 0, "10.11.0.1" },
-		{ 2, "fd00::77", false, 0, "fd00::77" },
-		{ 2, "fd00:0:0:1::77", false, -ENETUNREACH, NULL },
-		{ 2, "fd00:0:0:1::77", true, 0, "fd00::1" },
-		{ 0, "fe80::99", false, 0, "fe80::99" },
-		{ 2, "fe80::99", false, 0, "fe80::99" },
-		{ 1, "10.11.10.2", false, 0, NULL },	/* ourselves */
-		{ 0, "fe80::ff:fe00:a02", false, 0, NULL },
-		{ 0, "fd00::2", false, 0, NULL },
-		{ 1, "fd00::77", false, -EINVAL, NULL }, /* families differ */
-		{ 0, "10.11.200.1", false, -EINVAL, NULL },
-		{ 2, "10.11.200.1", false, -EINVAL, NULL },
-		{ 3, "10.5.0.1", false, 0, "10.5.0.1" }, /* the other of two, nobody's broadcast */
-		{ 4, "10.11.200.1", false, -EINVAL, NULL }, /* empty index */
-		{ 256, "10.11.200.1", false, -EINVAL, NULL },
-		{ 1, "224.0.0.1", false, -EINVAL, NULL },
-		{ 1, "255.255.255.255", false, -EINVAL, NULL },
-		{ 1, "10.11.255.255", false, -EINVAL, NULL }, /* everybody on the subnet */
-		{ 2, "ff02::1", false, -EINVAL, NULL },
-		{ 2, "::", false, -EINVAL, NULL },
-	};
-
-	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+	for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
 		struct fix *f = fix_new();
 		struct path p;
 		uint8_t asked[16];
@@ -49,20 +49,20 @@ path_open__routes(void)
 		fix_addr(f, "10.11.10.2", 16);
 		fix_addr(f, "fd00::2", 64);
 		fix_addr(f, "10.5.0.0", 31);
-		if (t[i].gateway) {
+		if (routes[i].gateway) {
 			gid_of("10.11.0.1", f->conf.gw4);
 			gid_of("fd00::1", f->conf.gw6);
 		}
 		CHECK(!fix_start(f));
-		ret = fix_open(f, &p, t[i].sgid, t[i].dst);
-		if (ret != t[i].ret)
-			printf("%s from %u: %d\n", t[i].dst, t[i].sgid, ret);
-		CHECK(ret == t[i].ret);
-		CHECK_EQ(p.loop, ret == 0 && !t[i].asked);
+		ret = fix_open(f, &p, routes[i].sgid, routes[i].dst);
+		if (ret != routes[i].ret)
+			printf("%s from %u: %d\n", routes[i].dst, routes[i].sgid, ret);
+		CHECK(ret == routes[i].ret);
+		CHECK_EQ(p.loop, ret == 0 && !routes[i].asked);
 		CHECK_EQ(p.ready, p.loop);
-		CHECK_EQ(f->num_sent, t[i].asked != NULL);
-		if (t[i].asked) {
-			gid_of(t[i].asked, asked);
+		CHECK_EQ(f->num_sent, routes[i].asked != NULL);
+		if (routes[i].asked) {
+			gid_of(routes[i].asked, asked);
 			if (gid_is_ip4(asked))
 				CHECK_MEM(f->sent[0].bytes + 38, asked + 12, 4);
 			else
