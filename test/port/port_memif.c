@@ -311,6 +311,7 @@ main(int argc, char **argv)
 		return 1;
 	}
 	ret = check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+	unlink(path()); /* of a case that failed */
 	rmdir(dir);
 	return ret;
 }
