@@ -25,6 +25,7 @@
 
 #include "base/random.h"
 #include "ethdev.h"
+#include "memif_mend.h"
 
 #define MEMIF_CHECK_US 200000u	/* between two looks at the link */
 #define MEMIF_PATIENCE 5u	/* looks until a call that was taken but not answered is repeated */
@@ -192,9 +193,11 @@ memif_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
 
 	if (__builtin_expect(__atomic_load_n(&e->retry, __ATOMIC_ACQUIRE), 0))
 		call(e);
-	if (__builtin_expect(!e->running, 0))
+	if (__builtin_expect(!e->running || !memif_burst_begin(), 0))
 		return 0;
-	return rte_eth_rx_burst(e->port_id, queue, bufs, n);
+	n = rte_eth_rx_burst(e->port_id, queue, bufs, n);
+	memif_burst_end();
+	return n;
 }
 
 static uint16_t
@@ -203,9 +206,11 @@ memif_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
 	struct ethdev *e = p->priv;
 
 	/* DPDK's memif looks at the first frame before it counts them */
-	if (__builtin_expect(!e->running || n == 0, 0))
+	if (__builtin_expect(!e->running || n == 0 || !memif_burst_begin(), 0))
 		return 0;
-	return rte_eth_tx_burst(e->port_id, queue, bufs, n);
+	n = rte_eth_tx_burst(e->port_id, queue, bufs, n);
+	memif_burst_end();
+	return n;
 }
 
 static int
