@@ -124,6 +124,8 @@ void core_path_keep(struct core *c, struct eng_qp *q);
 void core_path_drop(struct core *c, struct eng_qp *q);
 /* The QP went to RESET: it has no path any more. */
 void core_path_none(struct core *c, struct eng_qp *q);
+/* The QP's path still waits for its neighbour. Inside eng_call only. */
+bool core_path_waits(const struct eng_qp *q);
 
 /* Any thread: takes what was posted and sends; receives nothing. Returns at once when another thread
  * drives the core, which then does it. */

@@ -145,3 +145,9 @@ core_path_none(struct core *c, struct eng_qp *q)
 		path_close(c->net, &q->path[q->path_at]);
 	q->path_used = false;
 }
+
+bool
+core_path_waits(const struct eng_qp *q)
+{
+	return q->path_used && !q->path[q->path_at].ready;
+}

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -143,6 +144,36 @@ dispatch(struct client *cl, enum ctl_msg_type type, void *msg)
 	return -EOPNOTSUPP;
 }
 
+/*
+ * As a kernel does, a modify that sets a path waits for the neighbour: else the first packets, and
+ * with a short timeout all retries, are spent while two programs that start together still find one
+ * another. Not for ever: the QP is in its new state, and RC tells of a peer that is not there by
+ * RETRY_EXC. Without the lock, but while it looks.
+ */
+#define NEIGH_WAIT_STEPS 8000u
+#define NEIGH_WAIT_STEP_NS 200000	/* 1.6 s and more in all: two ARP requests */
+
+static void
+await_neighbour(void *handle, const struct ctl_modify_qp *m)
+{
+	const struct timespec step = { .tv_nsec = NEIGH_WAIT_STEP_NS };
+
+	for (unsigned int i = 0; i < NEIGH_WAIT_STEPS; i++) {
+		struct stack *s = enter();
+		bool waits;
+
+		if (!s)
+			return;
+		waits = serve_path_waits(handle, m);
+		if (waits && eng_inline(s->eng))
+			core_drive_poll(eng_core(s->eng, 0));
+		leave(s);
+		if (!waits)
+			return;
+		nanosleep(&step, NULL);
+	}
+}
+
 static int
 local_call(void *handle, enum ctl_msg_type type, void *msg)
 {
@@ -153,6 +184,8 @@ local_call(void *handle, enum ctl_msg_type type, void *msg)
 		return -EIO;
 	rc = dispatch(handle, type, msg);
 	leave(s);
+	if (rc == 0 && type == CTL_MODIFY_QP)
+		await_neighbour(handle, msg);
 	return rc;
 }
 

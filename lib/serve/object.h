@@ -118,6 +118,8 @@ int serve_create_cq(struct client *cl, struct ctl_create_cq *m);
 int serve_destroy_cq(struct client *cl, struct ctl_destroy_cq *m);
 int serve_create_qp(struct client *cl, struct ctl_create_qp *m);
 int serve_modify_qp(struct client *cl, struct ctl_modify_qp *m);
+/* The path that this gave the QP still waits for its neighbour. */
+bool serve_path_waits(struct client *cl, const struct ctl_modify_qp *m);
 int serve_query_qp(struct client *cl, struct ctl_query_qp *m);
 int serve_destroy_qp(struct client *cl, struct ctl_destroy_qp *m);
 

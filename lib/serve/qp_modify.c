@@ -175,6 +175,22 @@ serve_modify_qp(struct client *cl, struct ctl_modify_qp *m)
 	return rc;
 }
 
+/* On the core. */
+static int
+path_waits(struct core *c, void *arg)
+{
+	(void)c;
+	return core_path_waits(arg);
+}
+
+bool
+serve_path_waits(struct client *cl, const struct ctl_modify_qp *m)
+{
+	struct qpair *q = m->mask & QPM_AV ? qp_get(cl, m->qp) : NULL;
+
+	return q && eng_call(eng_core(cl->stack->eng, 0), path_waits, &q->e) == 1;
+}
+
 struct query {
 	const struct qp *qp;
 	struct qp_attr attr;

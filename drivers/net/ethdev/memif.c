@@ -27,8 +27,9 @@
 #include "ethdev.h"
 #include "memif_mend.h"
 
-#define MEMIF_CHECK_US 200000u	/* between two looks at the link */
-#define MEMIF_PATIENCE 5u	/* looks until a call that was taken but not answered is repeated */
+#define MEMIF_CHECK_US 20000u	/* between two looks at a link that is down */
+#define MEMIF_CHECK_UP_US 200000u
+#define MEMIF_PATIENCE 25u	/* looks until a call that was taken but not answered is repeated */
 #define MEMIF_NAME "net_memif0"
 #define MEMIF_RING_LOG2 10u
 #define MEMIF_RING (1u << MEMIF_RING_LOG2)
@@ -142,21 +143,22 @@ memif_eal_args(const struct port_conf *conf, char *out, size_t out_len, char *wh
 	return prepare(conf, out + lead, out_len - lead, why, why_len);
 }
 
-/* Interrupt thread, every MEMIF_CHECK_US. */
+/* Interrupt thread. */
 static void
 check_link(void *arg)
 {
 	struct port *p = arg;
 	struct ethdev *e = p->priv;
 	uint8_t patience = __atomic_load_n(&e->patience, __ATOMIC_RELAXED);
+	bool up = ethdev_link_up(p);
 
-	if (ethdev_link_up(p))
+	if (up)
 		__atomic_store_n(&e->patience, 0, __ATOMIC_RELAXED);
 	else if (patience)
 		__atomic_store_n(&e->patience, patience - 1, __ATOMIC_RELAXED);
 	else
 		__atomic_store_n(&e->retry, 1, __ATOMIC_RELEASE);
-	rte_eal_alarm_set(MEMIF_CHECK_US, check_link, p);
+	rte_eal_alarm_set(up ? MEMIF_CHECK_UP_US : MEMIF_CHECK_US, check_link, p);
 }
 
 /* Starts the device without a word of DPDK's about who does not answer yet. */
