@@ -38,6 +38,7 @@ core_leave(struct core *c)
 	if (!__atomic_compare_exchange_n(&c->lock, &free, CORE_HELD, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return false;	/* who took it sees what was left behind */
+	c->lcore_before = before;
 	RTE_PER_LCORE(_lcore_id) = c->lcore;
 	return true;
 }

@@ -137,7 +137,7 @@ keep_rest(struct core *c, uint32_t sent)
 unsigned int
 core_tx(struct core *c)
 {
-	uint32_t sent;
+	uint32_t sent = 0;
 
 	if (c->out.used)
 		collect(c);
@@ -149,6 +149,6 @@ core_tx(struct core *c)
 			keep_rest(c, sent);
 	}
 	set_cap(c);
-	/* what waits for the port, or for our own receive, keeps the core at work */
-	return c->num_txq + (c->loop_tail - c->loop_head);
+	/* what waits for our own receive is work; what waits for a port that takes nothing is not */
+	return sent + (c->loop_tail - c->loop_head);
 }
