@@ -60,7 +60,8 @@ dropin_prefer(const char *dir, struct why *w)
 	if (strpbrk(dir, ":;"))
 		return why(w, "%.300s: the loader splits paths at ':' and ';'; install Pollux in a "
 			   "directory without", dir);
-	if (asprintf(&joined, "%s%s%s", dir, old && *old ? ":" : "", old ? old : "") < 0)
+	/* behind it the directory of libpollux itself, for programs that were linked with that */
+	if (asprintf(&joined, "%s:%s/..%s%s", dir, dir, old && *old ? ":" : "", old ? old : "") < 0)
 		return why(w, "out of memory");
 	if (setenv("LD_LIBRARY_PATH", joined, 1))
 		rc = why(w, "LD_LIBRARY_PATH cannot be set: %s", strerror(errno));

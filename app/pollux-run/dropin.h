@@ -12,7 +12,8 @@
  * installed tree, or in the build tree that it was built in. 0, or -EINVAL with the reason.
  */
 int dropin_find(const char *exe, char dir[PATH_MAX], struct why *w);
-/* Puts `dir` in front of LD_LIBRARY_PATH and keeps what stood there. 0, or -EINVAL. */
+/* Puts `dir`, and the one above it, in front of LD_LIBRARY_PATH and keeps what stood there. 0, or
+ * -EINVAL. */
 int dropin_prefer(const char *dir, struct why *w);
 
 #endif

@@ -106,8 +106,8 @@ HANDED_ON = [
      {'POLLUX_MTU': '1500', 'POLLUX_VENDOR_ID': '0x2c9'}),
     ({'POLLUX_MTU': 'wrong'}, ['--mtu', '2000'], {'POLLUX_MTU': '2000'}),
     ({'POLLUX_SOCKET': '', 'POLLUX_PORT': ''}, [], {'POLLUX_SOCKET': None, 'POLLUX_PORT': 'loop'}),
-    ({'LD_LIBRARY_PATH': '/opt/a:/opt/b'}, [], {'LD_LIBRARY_PATH': 'DROPIN:/opt/a:/opt/b'}),
-    ({'LD_LIBRARY_PATH': ''}, [], {'LD_LIBRARY_PATH': 'DROPIN'}),
+    ({'LD_LIBRARY_PATH': '/opt/a:/opt/b'}, [], {'LD_LIBRARY_PATH': 'DROPIN:DROPIN/..:/opt/a:/opt/b'}),
+    ({'LD_LIBRARY_PATH': ''}, [], {'LD_LIBRARY_PATH': 'DROPIN:DROPIN/..'}),
 ]
 
 
