@@ -4,6 +4,7 @@
 their reason, and as the last line "N passed, N failed, N skipped".
 
     report.py [--broken N] TREE=[SUITE,SUITE...]...
+    report.py --targets TREE=SUITE,SUITE...         only print what ninja must make for these tests
 
 A test that ends with a line of that form counts as that many cases, any other as one. What did not
 run cannot pass: a test of the suites (of all, when none is named) that is not in the log, a test
@@ -27,15 +28,26 @@ def ran(tree):
         return []
 
 
-def expected(tree, suites):
-    """Names of the tests that the build has in those suites."""
+def introspect(tree, what):
     try:
-        with open(os.path.join(tree, 'meson-info/intro-tests.json'), encoding='utf-8') as f:
-            tests = json.load(f)
+        with open(os.path.join(tree, 'meson-info/intro-%s.json' % what), encoding='utf-8') as f:
+            return json.load(f)
     except FileNotFoundError:
-        return set()
-    return {t['name'] for t in tests
-            if not suites or any(s.rsplit(':', 1)[-1] in suites for s in t['suite'])}
+        return []
+
+
+def expected(tree, suites):
+    """The tests that the build has in those suites."""
+    return [t for t in introspect(tree, 'tests')
+            if not suites or any(s.rsplit(':', 1)[-1] in suites for s in t['suite'])]
+
+
+def targets(tree, suites):
+    """Files that the tests of those suites are made of, as ninja names them."""
+    ids = {d for t in expected(tree, suites) for d in t['depends']}
+    root = os.path.realpath(tree)
+    return sorted(os.path.relpath(f, root) for t in introspect(tree, 'targets') if t['id'] in ids
+                  for f in t['filename'])
 
 
 def last_line(text):
@@ -91,7 +103,7 @@ def report(tree, suites, total):
             for line in (test.get('stdout') or '').splitlines():
                 if line.startswith('skip'):
                     print('skipped %s %s: %s' % (tree, test['name'], line))
-    missing = expected(tree, suites) - {base_name(t) for t in tests}
+    missing = {t['name'] for t in expected(tree, suites)} - {base_name(t) for t in tests}
     for name in sorted(missing):
         print('\n-- FAILED %s %s: did not run' % (tree, name))
     if not tests:
@@ -101,6 +113,10 @@ def report(tree, suites, total):
 
 def main(args):
     total = [0, 0, 0]
+    if args[:1] == ['--targets']:
+        tree, suites = args[1].split('=', 1)
+        print('\n'.join(targets(tree, suites.split(','))))
+        return 0
     if args[:1] == ['--broken']:
         total[1] += int(args[1])
         args = args[2:]

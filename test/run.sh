@@ -43,8 +43,8 @@ give_up() {
 	exit 1
 }
 
-# build TREE [MESON-OPTION...]
-build() {
+# configure TREE [MESON-OPTION...]
+configure() {
 	tree=$1
 	shift
 	echo "== $tree: build"
@@ -57,10 +57,22 @@ build() {
 		tail -n 30 "$logs/$tree-setup.log"
 		return 1
 	fi
-	if ! ninja -C "$tree" >"$logs/$tree-build.log" 2>&1; then
+}
+
+# compile TREE [TARGET...]
+compile() {
+	tree=$1
+	shift
+	if ! ninja -C "$tree" "$@" >"$logs/$tree-build.log" 2>&1; then
 		grep -A 12 -E 'FAILED|error' "$logs/$tree-build.log" | head -n 60
+		tail -n 1 "$logs/$tree-build.log"
 		return 1
 	fi
+}
+
+# programs_of TREE SUITE,SUITE...: what ninja must make for these tests
+programs_of() {
+	/usr/bin/python3 test/report.py --targets "$1=$2"
 }
 
 # tests TREE MULTIPLIER [SUITE...]: runs these suites or all, one line for each test
@@ -87,19 +99,23 @@ mkdir -p "$logs"
 need_packages "$logs/packages.log" $BUILD_PACKAGES $TRAFFIC_PACKAGES $TEST_PACKAGES ||
 	give_up "the packages above are missing"
 
-build build || give_up "build/ does not build"
+configure build && compile build || give_up "build/ does not build"
 if [ $matrix = quick ]; then
 	tests build 1 lint unit script abi quick
 else
 	tests build 1
-	if build build-asan --buildtype=debugoptimized -Db_sanitize=address,undefined \
-		-Db_lundef=false; then
+	# shellcheck disable=SC2046
+	if configure build-asan --buildtype=debugoptimized -Db_sanitize=address,undefined \
+		-Db_lundef=false &&
+	   compile build-asan programs $(programs_of build-asan unit,script,port,sanitize); then
 		export TEST_MATRIX=sanitize TEST_PRELOAD="$(cc -print-file-name=libasan.so)"
 		tests build-asan 4 unit script port sanitize
 	else
 		broken=$((broken + 1))
 	fi
-	if build build-tsan --buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false; then
+	# shellcheck disable=SC2046
+	if configure build-tsan --buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false &&
+	   compile build-tsan $(programs_of build-tsan unit); then
 		tests build-tsan 8 unit
 	else
 		broken=$((broken + 1))
