@@ -6,7 +6,7 @@
 # kernel's TCP beside them, and prints one table. Needs root only for what it installs, and for a
 # pair of interfaces to measure TCP on; without it TCP is measured over the loopback interface.
 set -u
-[ $# -eq 0 ] || { echo "usage: sh app/quickstart.sh    (it takes no arguments; its head says what it does)"; exit 2; }
+[ $# -eq 0 ] || { echo "usage: sh app/quickstart.sh (no arguments; its head says what it does)"; exit 2; }
 cd "$(dirname "$0")/.." || exit 1
 . app/packages.sh
 

@@ -5,9 +5,11 @@
  * kernel does not answer for it. Control thread, but the receive burst.
  */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <rte_ethdev.h>
@@ -131,6 +133,30 @@ ring_bell(struct port *p, const struct port_iface *iface, char *why, size_t why_
 	return e->bell_fd < 0 ? e->bell_fd : 0;
 }
 
+/* Two ports with one MAC would each take the other's frames. The name is in the abstract namespace,
+ * which a network namespace has of its own and which a dead process leaves empty. */
+static int
+claim(struct port *p, const struct port_iface *iface, const char *name, char *why, size_t why_len)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	struct ethdev *e = p->priv;
+	const uint8_t *m = p->mac;
+	int n = snprintf(un.sun_path + 1, sizeof(un.sun_path) - 1,
+			 "pollux/af_packet/%d/%02x:%02x:%02x:%02x:%02x:%02x", iface->index, m[0], m[1], m[2],
+			 m[3], m[4], m[5]);
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+
+	e->claim_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (e->claim_fd >= 0 && bind(e->claim_fd, (const struct sockaddr *)&un, len) == 0)
+		return 0;
+	if (errno == EADDRINUSE)
+		snprintf(why, why_len, "af_packet: another Pollux has %s with this MAC: end it, or give"
+			 " this one another --mac", name);
+	else
+		snprintf(why, why_len, "af_packet: %s: %s", name, strerror(errno));
+	return -EBUSY;
+}
+
 static int
 af_packet_open(struct port *p, const struct port_conf *conf, char *why, size_t why_len)
 {
@@ -161,7 +187,9 @@ af_packet_open(struct port *p, const struct port_conf *conf, char *why, size_t w
 		memcpy(p->mac, conf->mac, 6);
 	else
 		derive_mac(p->mac, iface.mac);
-	ret = ring_bell(p, &iface, why, why_len);
+	ret = claim(p, &iface, conf->args, why, why_len);
+	if (ret == 0)
+		ret = ring_bell(p, &iface, why, why_len);
 	if (ret != 0)
 		ethdev_close(p);
 	return ret;

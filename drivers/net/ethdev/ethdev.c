@@ -208,7 +208,7 @@ ethdev_open(struct port *p, const struct ethdev_conf *conf, char *why, size_t wh
 
 	if (!e)
 		return fail(why, why_len, p, "opening", -ENOMEM);
-	e->bell_fd = -1;
+	e->bell_fd = e->claim_fd = -1;
 	ret = get_port(p, conf->devargs, e, why, why_len);
 	if (ret != 0)
 		goto free_priv;
@@ -244,6 +244,8 @@ ethdev_close(struct port *p)
 
 	if (e->bell_fd >= 0)
 		close(e->bell_fd);
+	if (e->claim_fd >= 0)
+		close(e->claim_fd);
 	ethdev_halt(e);
 	rte_dev_remove(e->dev);	/* so that a port of that name can be opened again */
 	rte_mempool_free(p->pool);

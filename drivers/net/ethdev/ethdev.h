@@ -30,6 +30,7 @@ struct ethdev {
 	uint8_t patience;		/* turns of that timer until then */
 	bool halted;			/* stopped and closed, not yet gone */
 	int bell_fd;			/* readable when a frame for us arrived; -1: there is none */
+	int claim_fd;			/* holds the name of what one process may open; -1: none */
 };
 
 /* Opens, configures and starts one queue pair; adds the device if EAL does not know it. Fills *p;
