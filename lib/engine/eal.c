@@ -31,7 +31,7 @@ static bool started;	/* by us; the control side's lock guards it */
 struct start {
 	int argc;
 	char *argv[MAX_ARGS];
-	char lcores[32], mem[16], prefix[40];
+	char lcores[32], mem[16];
 	int rc, err;
 };
 
@@ -105,9 +105,8 @@ make_args(struct start *s, const char *port_arg, uint32_t mem_mb)
 	snprintf(s->lcores, sizeof(s->lcores), "--lcores=0@%d", first_cpu());
 	snprintf(s->mem, sizeof(s->mem), "%u", mem_mb);
 	add(s, "pollux");
-	snprintf(s->prefix, sizeof(s->prefix), "--file-prefix=pollux%d", (int)getpid());
 	add(s, s->lcores);
-	add(s, s->prefix);
+	add(s, "--file-prefix=pollux");
 	add(s, "--no-pci");
 	add(s, "--no-telemetry");
 	add(s, "--iova-mode=va");
@@ -124,8 +123,9 @@ make_args(struct start *s, const char *port_arg, uint32_t mem_mb)
 		add(s, port_arg);
 }
 
-/* EAL makes a directory for files that it then does not write. It is ours by its prefix; the one above
- * it goes too when nobody else has anything there. */
+/* EAL makes a directory for files that it then does not write. It is Pollux' by its prefix; one name
+ * for all processes, so that those killed at this moment leave one at most. The directory above goes
+ * too when nobody else has anything there. */
 static void
 remove_dir(void)
 {

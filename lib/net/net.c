@@ -67,7 +67,7 @@ addrs_fill(struct net *n, const struct net_conf *conf)
 		why = addr_add(n, &conf->addr[i]);
 	for (uint32_t i = 1; i < n->num_gids && !why; i++)
 		if (gid_is_subnet_broadcast(n, n->gid[i].gid))
-			why = "an address is the broadcast address of its subnet";
+			why = "--ip: the broadcast address of its own subnet: give a host's address";
 	return why;
 }
 
@@ -84,7 +84,7 @@ gateways_fill(struct net *n, const struct net_conf *conf)
 		if (!gid_is_unicast(gw[i]) || gid_is_ip4(gw[i]) != (i == 0))
 			return "a gateway is not an address of a single host";
 		if (!gid_on_link(n, gw[i]))
-			return "a gateway is not on a subnet of an address of this port";
+			return "--gw: the gateway is in no subnet of --ip: give the length of the subnet it is in";
 		if (gid_find(n, gw[i]) >= 0)
 			return "a gateway is an address of this port itself";
 	}
