@@ -5,6 +5,8 @@
  */
 #include "engine/core.h"
 
+#include <pthread.h>
+
 #include <rte_cycles.h>
 
 bool
@@ -77,14 +79,20 @@ core_round(struct core *c, enum core_how how)
 	return found;
 }
 
+/* A thread that posts or polls may be cancelled (deferred, as pthreads are by default), but not in a
+ * call of ours that could be a cancellation point: it would take the lock with it. */
 static void
 drive(struct core *c, enum core_how how)
 {
+	int before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	do {
 		core_round(c, how);
 		__atomic_store_n(&c->driven_tsc, c->tsc, __ATOMIC_RELAXED);
 		idle_hurry(c);
 	} while (core_leave(c));
+	pthread_setcancelstate(before, NULL);
 }
 
 void

@@ -98,7 +98,7 @@ core_drive__many_threads(void)
 	for (uint64_t i = 0; i < 3000; i++) {
 		post_send(&w.a, &(struct send){ .opcode = WR_RDMA_WRITE, .len = 1000, .to = 2 << 20,
 						.wr_id = i });
-		while (i - next >= 100 || (i == 2999 && next < 3000)) {
+		while (next + 100 <= i || (i == 2999 && next < 3000)) {
 			CHECK(poll(&c));
 			CHECK_EQ(c.wr_id, next++);
 			CHECK_EQ(c.status, WC_SUCCESS);
