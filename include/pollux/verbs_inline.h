@@ -431,10 +431,11 @@ plx_req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	struct plx_cq *pcq = __plx_cq_of(cq);
 	struct plx_context *ctx = __plx_context_of(cq->context);
 	uint32_t want = solicited_only ? PLX_CQ_ARM_SOLICITED : PLX_CQ_ARM_ANY;
-	uint32_t have = __atomic_load_n(&pcq->ctl->arm, __ATOMIC_RELAXED);
+	uint32_t have;
 
-	if (__plx_unlikely(ctx->refuse))
+	if (__plx_unlikely(ctx->refuse))	/* first: a forked child does not have the rings */
 		return ctx->refuse;
+	have = __atomic_load_n(&pcq->ctl->arm, __ATOMIC_RELAXED);
 	while (have < want &&
 	       !__atomic_compare_exchange_n(&pcq->ctl->arm, &have, want, 0, __ATOMIC_SEQ_CST,
 					    __ATOMIC_RELAXED))

@@ -9,6 +9,7 @@
 #include "engine/eal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -171,6 +172,25 @@ on_own_thread(struct start *s)
 	return s->err > 0 ? -s->err : -EIO;
 }
 
+/* EAL ends the process when its threads find no free file descriptor; so they are counted before. */
+#define FILES_NEEDED 16
+
+static int
+check_files(char *why, size_t why_len)
+{
+	int fds[FILES_NEEDED], n = 0;
+
+	while (n < FILES_NEEDED && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+		n++;
+	for (int i = 0; i < n; i++)
+		close(fds[i]);
+	if (n == FILES_NEEDED)
+		return 0;
+	snprintf(why, why_len, "DPDK needs %d more file descriptors and there are %d: raise the limit "
+		 "(ulimit -n)", FILES_NEEDED, n);
+	return -EMFILE;
+}
+
 int
 eal_start(const char *port_arg, uint32_t mem_mb, char *why, size_t why_len)
 {
@@ -179,6 +199,9 @@ eal_start(const char *port_arg, uint32_t mem_mb, char *why, size_t why_len)
 
 	if (started)
 		return 0;
+	rc = check_files(why, why_len);
+	if (rc < 0)
+		return rc;
 	take_logs();
 	make_args(&s, port_arg, mem_mb);
 	rc = on_own_thread(&s);

@@ -84,7 +84,7 @@ gateways_fill(struct net *n, const struct net_conf *conf)
 		if (!gid_is_unicast(gw[i]) || gid_is_ip4(gw[i]) != (i == 0))
 			return "a gateway is not an address of a single host";
 		if (!gid_on_link(n, gw[i]))
-			return "--gw: the gateway is in no subnet of --ip: give the length of the subnet it is in";
+			return "--gw: in no subnet of --ip: give --ip the length of the gateway's subnet";
 		if (gid_find(n, gw[i]) >= 0)
 			return "a gateway is an address of this port itself";
 	}

@@ -100,12 +100,16 @@ local_open(int index, uint32_t abi_version, struct ctl_client *out)
 static void
 local_close(struct ctl_client *client)
 {
-	struct stack *s = enter();
+	struct stack *s;
+	int before;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	s = enter();
 	if (s) {
 		client_close(client->handle);
 		leave(s);
 	}
+	pthread_setcancelstate(before, NULL);
 	close(client->async_fd);
 	client->handle = NULL;
 	client->async_fd = -1;
@@ -174,18 +178,22 @@ await_neighbour(void *handle, const struct ctl_modify_qp *m)
 	}
 }
 
+/* No thread is cancelled with the stack's lock, or a message to a core, in its hands. */
 static int
 local_call(void *handle, enum ctl_msg_type type, void *msg)
 {
-	struct stack *s = enter();
-	int rc;
+	struct stack *s;
+	int before, rc = -EIO;
 
-	if (!s)
-		return -EIO;
-	rc = dispatch(handle, type, msg);
-	leave(s);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	s = enter();
+	if (s) {
+		rc = dispatch(handle, type, msg);
+		leave(s);
+	}
 	if (rc == 0 && type == CTL_MODIFY_QP)
 		await_neighbour(handle, msg);
+	pthread_setcancelstate(before, NULL);
 	return rc;
 }
 

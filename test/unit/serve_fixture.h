@@ -246,7 +246,7 @@ post_send(struct end *e, const struct send *s)
 	ring(e, at(&e->m.sq.ctl), ++e->sq_tail, PLX_BELL_SQ);
 }
 
-static void
+__attribute__((unused)) static void
 post_recv(struct end *e, size_t to, size_t len, uint64_t wr_id)
 {
 	uint32_t slot = e->rq_tail & ((1u << e->m.rq.log2_size) - 1);

@@ -318,6 +318,7 @@ child_checks(struct world *w)
 	struct ibv_recv_wr rwr = { 0 }, *rbad;
 	struct ibv_wc wc;
 
+	((struct plx_cq *)w->cq)->ctl = NULL;	/* a child does not have the rings */
 	if (ibv_post_send(w->qp, &wr, &bad) != EIO || ibv_post_recv(w->qp, &rwr, &rbad) != EIO)
 		return 1;
 	if (ibv_poll_cq(w->cq, 1, &wc) != -EIO || ibv_req_notify_cq(w->cq, 0) != EIO)
