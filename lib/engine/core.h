@@ -68,7 +68,7 @@ struct core {
 	uint32_t lock;			/* enum core_lock */
 	uint32_t connected;		/* QPs in RTR and above */
 	uint32_t num_qps;
-	uint64_t driven_tsc;		/* when a thread of the program last drove */
+	uint64_t driven_tsc;		/* when a thread of the program last did a whole round */
 	struct mailbox mail __rte_cache_aligned;
 
 	/* the loop */

@@ -25,14 +25,13 @@
 
 #include <rte_cycles.h>
 
-#define QUIET_NS 50000u		/* a program that drove so recently goes on driving */
+#define QUIET_NS 10000u		/* a program that polled so recently goes on polling */
 #define SPIN_NS 50000u		/* without work, before the first sleep */
 #define OWN_SPIN_NS 1000000u	/* the same for a dedicated core */
-#define STEP_MIN_NS 50000u
+#define STEP_MIN_NS 30000u
 #define STEP_MAX_NS 400000u	/* while QPs are connected and the port has no wake fd: 5 % of a CPU */
 #define STEP_ALONE_NS 4000000u	/* while none is */
 #define STEP_LONG_NS 1000000000u /* with a wake fd */
-#define CROWD_STEP_NS 30000u
 #define CROWD_GAP_NS 500000u	/* more than any round takes, less than a slice of the scheduler */
 #define CROWD_MIN_NS 100000000u
 #define CROWD_MAX_NS 5000000000u
@@ -117,25 +116,25 @@ may_spin(const struct core *c, uint64_t tsc)
 	return tsc - i->worked < ticks(i, spin) && !crowded(i, tsc);
 }
 
-/* How long to sleep. The next step is longer. */
+/*
+ * How long to sleep. The next step is longer, until work is found: a program that polls all the time
+ * is left alone more and more, one that polls now and then and waits for memory to change in between
+ * (ib_write_lat) is looked after closely.
+ */
 static uint64_t
 choose_step(struct core *c, uint64_t tsc, bool program)
 {
 	struct idle *i = &c->idle;
 	bool connected = __atomic_load_n(&c->connected, __ATOMIC_RELAXED) != 0;
-	uint64_t max = connected ? STEP_MAX_NS : STEP_ALONE_NS;
 	uint64_t step = i->step_ns;
 
-	if (program) {
-		i->step_ns = STEP_MIN_NS;
-		return max;
-	}
+	i->step_ns = RTE_MIN(2 * step, connected ? STEP_MAX_NS : STEP_ALONE_NS);
+	if (program)
+		return step;
 	if (tsc - i->worked < ticks(i, STEP_MAX_NS) && crowded(i, tsc))
-		step = CROWD_STEP_NS;
+		step = i->step_ns = STEP_MIN_NS;
 	else if (i->port_fd >= 0)
 		step = STEP_LONG_NS;	/* frames wake it */
-	else
-		i->step_ns = RTE_MIN(2 * step, max);
 	return RTE_MAX(RTE_MIN(step, i->timer_ns), TWHEEL_GRAIN_NS);
 }
 
