@@ -70,46 +70,6 @@ idle__doorbell_wakes_a_dedicated_core(void)
 	CHECK_EQ(end_world(), 0);
 }
 
-static uint32_t pollers;
-
-static void *
-poll_core(void *arg)
-{
-	(void)arg;
-	while (__atomic_load_n(&pollers, __ATOMIC_RELAXED)) {
-		drive(CTL_DRIVE_POLL);
-		usleep(10);
-	}
-	return NULL;
-}
-
-/* One thread posts, two poll, the background thread looks in: each completion comes once. */
-static void
-core_drive__many_threads(void)
-{
-	pthread_t t[2];
-	struct plx_cqe c;
-	uint64_t next = 0;
-
-	CHECK_EQ(start_world("inline"), 0);
-	__atomic_store_n(&pollers, 1, __ATOMIC_RELAXED);
-	for (int i = 0; i < 2; i++)
-		pthread_create(&t[i], NULL, poll_core, NULL);
-	for (uint64_t i = 0; i < 3000; i++) {
-		post_send(&w.a, &(struct send){ .opcode = WR_RDMA_WRITE, .len = 1000, .to = 2 << 20,
-						.wr_id = i });
-		while (next + 100 <= i || (i == 2999 && next < 3000)) {
-			CHECK(poll(&c));
-			CHECK_EQ(c.wr_id, next++);
-			CHECK_EQ(c.status, WC_SUCCESS);
-		}
-	}
-	__atomic_store_n(&pollers, 0, __ATOMIC_RELAXED);
-	for (int i = 0; i < 2; i++)
-		pthread_join(t[i], NULL);
-	CHECK_EQ(end_world(), 0);
-}
-
 static void
 core_notify__event_when_armed(void)
 {
@@ -484,7 +444,6 @@ static const struct check_case cases[] = {
 	CHECK_CASE(local_call__operations_dedicated),
 	CHECK_CASE(idle__serves_a_silent_program),
 	CHECK_CASE(idle__doorbell_wakes_a_dedicated_core),
-	CHECK_CASE(core_drive__many_threads),
 	CHECK_CASE(core_notify__event_when_armed),
 	CHECK_CASE(serve_destroy_qp__while_it_is_busy),
 	CHECK_CASE(serve_dereg_mr__in_flight),
