@@ -16,6 +16,8 @@ import time
 import matrix
 import pair
 import sandbox
+import starved
+from process import Process
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'))
 import report  # noqa: E402
@@ -116,7 +118,7 @@ def machinery(hosts):
         case = matrix.Case('memif', programs['lat' in words], words, None)
         # short where a hang is what must be seen
         pair.HANG = 8 if text == 'still runs' else 60
-        ok, line, _ = pair.run_case(launcher, hosts, case, victim)
+        ok, line, _ = pair.run_case(pair.Pair(launcher, hosts, case), victim)
         clean_up()
         yield ' '.join(words), ok == want and text in line, line
 
@@ -125,6 +127,17 @@ def option(case):
     """A case's arguments without those that every case has."""
     return ' '.join(a for a in case.args
                     if a not in ('-F', '-c', '-x', '-g', '1', '-n', '20', '100', '200', '-u', '17'))
+
+
+def starvation():
+    """Four that spin on one CPU wait for it; one that sleeps does not."""
+    for command, many, want in (('while :; do :; done', 4, True), ('sleep 2', 1, False)):
+        spinners = [Process(['taskset', '-c', '0', 'sh', '-c', command]) for _ in range(many)]
+        with starved.Watch(spinners) as watch:
+            time.sleep(1.5)
+        for p in spinners:
+            p.kill()
+        yield '%d x %s' % (many, command), watch.starved() == want, '%.2f s' % watch.longest
 
 
 def pairs_are_covered():
@@ -158,7 +171,7 @@ def main():
     sandbox.enter()
     hosts = sandbox.two_hosts()
     passed = failed = 0
-    for part in (machinery(hosts), pairs_are_covered(), counting()):
+    for part in (machinery(hosts), starvation(), pairs_are_covered(), counting()):
         for what, ok, detail in part:
             passed, failed = passed + ok, failed + (not ok)
             print('%s %s%s' % ('ok  ' if ok else 'FAIL', what, '' if ok else ': %s' % (detail,)),

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Did a process wait for a CPU for so long that its peer had to give up?
+
+perftest's default ACK timeout and retries are spent after 0.54 s. A thread of the peer that the
+kernel leaves waiting for a CPU for much of that time cannot answer, whatever it runs: then the
+machine was measured, not the program.
+"""
+import glob
+import threading
+import time
+
+STEP = 0.1
+WINDOW = 0.5
+# of the window; the other threads of the same process may have run meanwhile
+MUCH = 0.2
+
+
+def waits(pid):
+    """For each thread, the seconds that it was ready to run and did not."""
+    found = {}
+    for path in glob.glob('/proc/%d/task/*/schedstat' % pid):
+        try:
+            with open(path, encoding='ascii') as f:
+                found[path] = int(f.read().split()[1]) / 1e9
+        except (OSError, IndexError):
+            continue
+    return found
+
+
+class Watch:
+    """From `with` to its end looks at these processes; `longest` is the worst wait in a window."""
+
+    def __init__(self, processes):
+        self.processes = processes
+        self.longest = 0.0
+        self.done = threading.Event()
+        self.thread = threading.Thread(target=self.look, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.thread.join()
+
+    def look(self):
+        seen = []
+        while not self.done.wait(STEP):
+            now = {}
+            for p in list(self.processes):
+                now.update(waits(p.popen.pid))
+            seen.append((time.monotonic(), now))
+            while seen[0][0] < seen[-1][0] - WINDOW:
+                seen.pop(0)
+            old = seen[0][1]
+            worst = max((now[t] - old[t] for t in now if t in old), default=0.0)
+            self.longest = max(self.longest, worst)
+
+    def starved(self):
+        return self.longest >= MUCH
