@@ -81,27 +81,33 @@ core_round(struct core *c, enum core_how how)
 
 /* A thread that posts or polls may be cancelled (deferred, as pthreads are by default), but not in a
  * call of ours that could be a cancellation point: it would take the lock with it. */
+static void
+drive(struct core *c, enum core_how how)
+{
+	int before;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	do {
+		core_round(c, how);
+		if (how == CORE_ROUND_WHOLE)
+			__atomic_store_n(&c->driven_tsc, c->tsc, __ATOMIC_RELAXED);
+		idle_hurry(c);
+	} while (core_leave(c));
+	pthread_setcancelstate(before, NULL);
+}
+
 void
 core_drive_post(struct core *c)
 {
-	if (!core_try(c, true))
-		return;
-	do {
-		core_round(c, CORE_ROUND_POST);
-		idle_hurry(c);
-	} while (core_leave(c));
+	if (core_try(c, true))
+		drive(c, CORE_ROUND_POST);
 }
 
 void
 core_drive_poll(struct core *c)
 {
-	if (!core_try(c, false))
-		return;
-	do {
-		core_round(c, CORE_ROUND_WHOLE);
-		__atomic_store_n(&c->driven_tsc, c->tsc, __ATOMIC_RELAXED);
-		idle_hurry(c);
-	} while (core_leave(c));
+	if (core_try(c, false))
+		drive(c, CORE_ROUND_WHOLE);
 }
 
 struct xport *

@@ -309,7 +309,7 @@ arm(enum plx_cq_arm how)
 }
 
 /* Within `ms`, while nobody drives. */
-static bool
+__attribute__((unused)) static bool
 readable(int fd, int ms)
 {
 	uint8_t byte;
