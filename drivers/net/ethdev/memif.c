@@ -29,7 +29,7 @@
 
 #define MEMIF_CHECK_US 20000u	/* between two looks at a link that is down */
 #define MEMIF_CHECK_UP_US 200000u
-#define MEMIF_PATIENCE 25u	/* looks until a call that was taken but not answered is repeated */
+#define MEMIF_PATIENCE 50u	/* looks until a call that was taken but not answered is repeated */
 #define MEMIF_NAME "net_memif0"
 #define MEMIF_RING_LOG2 10u
 #define MEMIF_RING (1u << MEMIF_RING_LOG2)
