@@ -60,6 +60,8 @@ enum wr_opcode {		/* enum ibv_wr_opcode */
 	WR_RDMA_READ = 4,
 	WR_CMP_SWAP = 5,
 	WR_FETCH_ADD = 6,
+	WR_LOCAL_INV = 7,
+	WR_SEND_INV = 9,
 	WR_OPCODES,		/* the rest is not in this version */
 };
 
@@ -69,6 +71,7 @@ enum wc_opcode {		/* enum ibv_wc_opcode */
 	WC_RDMA_READ = 2,
 	WC_CMP_SWAP = 3,
 	WC_FETCH_ADD = 4,
+	WC_LOCAL_INV = 6,
 	WC_RECV = 128,
 	WC_RECV_RDMA_WITH_IMM = 129,
 };

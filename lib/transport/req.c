@@ -144,6 +144,8 @@ put_ext(struct req_job *job, struct frame *f, enum wire_op op)
 	}
 	if (ext & WIRE_EXT_IMM)
 		f->at = wire_put_imm(f->at, w->imm);
+	if (ext & WIRE_EXT_IETH)
+		f->at = wire_put_ieth(f->at, w->imm);
 }
 
 static enum wire_op

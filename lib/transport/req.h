@@ -7,7 +7,7 @@
 
 /* What a wr opcode is made of. */
 struct req_op {
-	uint8_t first, middle, last, only;	/* enum wire_op */
+	uint8_t first, middle, last, only;	/* enum wire_op; only 0: it cannot be done */
 	uint8_t wc;				/* enum wc_opcode */
 	uint8_t need;				/* enum mem_access of its SGEs */
 	bool read, atomic, imm, se;		/* se: takes IBV_SEND_SOLICITED (A15) */

@@ -23,6 +23,10 @@ const struct req_op req_ops[WR_OPCODES] = {
 			  .atomic = true },
 	[WR_FETCH_ADD] = { .only = WIRE_FETCH_ADD, .wc = WC_FETCH_ADD, .need = MEM_LOCAL_WRITE,
 			   .atomic = true },
+	[WR_SEND_INV] = { WIRE_SEND_FIRST, WIRE_SEND_MIDDLE, WIRE_SEND_LAST_INV, WIRE_SEND_ONLY_INV,
+			  WC_SEND, .se = true },
+	/* no packet: only a memory window could be invalidated, and there are none in this version */
+	[WR_LOCAL_INV] = { .wc = WC_LOCAL_INV },
 };
 
 struct mem_sgl
@@ -50,6 +54,8 @@ load(struct qp *qp, struct xport *x, uint32_t index, struct req_copy *c, uint32_
 	if (sq_copy(&qp->sq, index, &c->wqe) || w->opcode >= WR_OPCODES)
 		return FAULT_SEND_OP;
 	op = &req_ops[w->opcode];
+	if (!op->only)
+		return FAULT_SEND_OP;
 	if ((op->read || op->atomic) &&
 	    ((w->flags & PLX_WQE_INLINE) || !qp->attr.max_rd_atomic))
 		return FAULT_SEND_OP;

@@ -76,9 +76,6 @@ sequence(struct resp_job *job)
 
 	if (!sequence_ok[job->qp->resp.msg][place])
 		return give_up(job, FAULT_SEQUENCE);
-	/* no memory windows in this version: nothing that could be invalidated */
-	if (job->pkt->info->ext & WIRE_EXT_IETH)
-		return give_up(job, FAULT_OPCODE);
 	return RESP_ACCESS;
 }
 

@@ -53,6 +53,10 @@ resp_check_rkey(struct resp_job *job)
 {
 	uint32_t traits = job->pkt->info->traits;
 
+	/* Only the key of a memory window can be invalidated from afar, and there are none in this
+	 * version: the message must not end well (C27). */
+	if (job->pkt->info->ext & WIRE_EXT_IETH)
+		return FAULT_RKEY;
 	if (traits & WIRE_WRITE)
 		return check_write(job);
 	if (traits & WIRE_READ)

@@ -14,7 +14,8 @@ static const struct {
 	uint32_t opcodes;
 } types[] = {
 	{ IBV_QPT_RC, OP(SEND) | OP(SEND_WITH_IMM) | OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) |
-		      OP(RDMA_READ) | OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) },
+		      OP(RDMA_READ) | OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) |
+		      OP(SEND_WITH_INV) | OP(LOCAL_INV) },
 };
 
 static uint32_t

@@ -24,6 +24,8 @@ static const struct {
 	{ "read", IBV_WR_RDMA_READ, IBV_WC_RDMA_READ },
 	{ "cas", IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WC_COMP_SWAP },
 	{ "faa", IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WC_FETCH_ADD },
+	{ "send_inv", IBV_WR_SEND_WITH_INV, IBV_WC_SEND },
+	{ "local_inv", IBV_WR_LOCAL_INV, IBV_WC_LOCAL_INV },
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -96,7 +98,7 @@ total(const struct plx_sge *sge, uint32_t n)
 	return sum;
 }
 
-/* post KIND wr=N [sge=] [data=] [va=] [rkey=] [imm=] [compare=] [swap=] [add=] [flags...]
+/* post KIND wr=N [sge=] [data=] [va=] [rkey=] [imm=] [inv=KEY] [compare=] [swap=] [add=] [flags...]
  * data= gives inline bytes. length= and num_sge= write wrong values on purpose. */
 static void
 cmd_post_(struct run *r, struct words *w)
@@ -105,13 +107,14 @@ cmd_post_(struct run *r, struct words *w)
 	struct plx_sge sge[PLX_MAX_SGE] = { 0 };
 	struct plx_sq_wqe wqe = { 0 };
 	const char *kind = words_next(w), *data = words_opt(w, "data"), *rkey = words_opt(w, "rkey");
+	const char *inv = words_opt(w, "inv");
 	const uint8_t *bytes = NULL;
 	size_t k = 0;
 
 	while (k < KINDS && kind && strcmp(kind, kinds[k].name))
 		k++;
 	if (!kind || k == KINDS)
-		run_fail(r, "post send|send_imm|write|write_imm|read|cas|faa");
+		run_fail(r, "post send|send_imm|write|write_imm|read|cas|faa|send_inv|local_inv");
 	wqe.wr_id = wr_id(r, w);
 	wqe.opcode = kinds[k].opcode;
 	wqe.flags = flags_of(w);
@@ -122,6 +125,8 @@ cmd_post_(struct run *r, struct words *w)
 		wqe.flags |= PLX_WQE_INLINE;
 	}
 	wqe.imm = htonl((uint32_t)run_opt(r, w, "imm", 0));
+	if (inv)
+		wqe.imm = run_key(r, inv);
 	wqe.remote_addr = run_opt(r, w, "va", DEFAULT_VA);
 	wqe.rkey = rkey ? run_key(r, rkey) : DEFAULT_RKEY;
 	if (wqe.opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wqe.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {

@@ -122,7 +122,7 @@ read_l3(struct run *r, struct words *w, struct pkt *p)
 static void
 read_exts(struct run *r, struct words *w, struct want *t, bool outgoing)
 {
-	const char *rkey = words_opt(w, "rkey");
+	const char *rkey = words_opt(w, "rkey"), *inv = words_opt(w, "inv");
 	struct pkt *p = &t->p;
 
 	p->va = run_opt(r, w, "va", DEFAULT_VA);
@@ -132,7 +132,7 @@ read_exts(struct run *r, struct words *w, struct want *t, bool outgoing)
 	p->compare = run_opt(r, w, "compare", 0);
 	p->orig = run_opt(r, w, "orig", 0);
 	p->imm = (uint32_t)run_opt(r, w, "imm", 0);
-	p->ieth = (uint32_t)run_opt(r, w, "inv", 0);
+	p->ieth = inv ? run_key(r, inv) : 0;
 	p->syndrome = (uint8_t)run_opt(r, w, "syndrome", p->syndrome);
 	p->syndrome = (uint8_t)(p->syndrome + run_opt(r, w, "timer", 0));
 	t->any_msn = any(w, "msn");
@@ -170,6 +170,7 @@ packet_read(struct run *r, struct words *w, const char *name, struct want *t, bo
 static const struct message messages[] = {
 	{ "send", { "SEND_FIRST", "SEND_MIDDLE", "SEND_LAST", "SEND_ONLY" } },
 	{ "send_imm", { "SEND_FIRST", "SEND_MIDDLE", "SEND_LAST_IMM", "SEND_ONLY_IMM" } },
+	{ "send_inv", { "SEND_FIRST", "SEND_MIDDLE", "SEND_LAST_INV", "SEND_ONLY_INV" } },
 	{ "write", { "WRITE_FIRST", "WRITE_MIDDLE", "WRITE_LAST", "WRITE_ONLY" } },
 	{ "write_imm", { "WRITE_FIRST", "WRITE_MIDDLE", "WRITE_LAST_IMM", "WRITE_ONLY_IMM" } },
 	{ "read_resp", { "READ_RESP_FIRST", "READ_RESP_MIDDLE", "READ_RESP_LAST", "READ_RESP_ONLY" } },

@@ -81,6 +81,25 @@ post_send__atomic_operands(void)
 	world_close(&w);
 }
 
+/* In host order, where the immediate stands of other opcodes. */
+static void
+post_send__key_to_invalidate(void)
+{
+	static const enum ibv_wr_opcode ops[] = { IBV_WR_SEND_WITH_INV, IBV_WR_LOCAL_INV };
+	struct ibv_send_wr wr, *bad = NULL;
+	struct world w;
+
+	world_open(&w, (struct world_conf){ 0 });
+	for (uint32_t i = 0; i < 2; i++) {
+		chain(&wr, 1)->opcode = ops[i];
+		wr.invalidate_rkey = 0x11223344;
+		CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), 0);
+		CHECK_EQ(mock_sq_wqe(w.qp->handle, i)->opcode, ops[i]);
+		CHECK_EQ(mock_sq_wqe(w.qp->handle, i)->imm, 0x11223344);
+	}
+	world_close(&w);
+}
+
 /* FC51 */
 static void
 post_send__full_ring_posts_what_fits(void)
@@ -334,16 +353,20 @@ post_send__state(void)
 static void
 post_send__opcodes_of_rc(void)
 {
+	static const enum ibv_wr_opcode yes[] = {
+		IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND, IBV_WR_SEND_WITH_IMM,
+		IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD,
+		IBV_WR_LOCAL_INV, IBV_WR_SEND_WITH_INV,
+	};
 	static const enum ibv_wr_opcode no[] = {
-		IBV_WR_LOCAL_INV, IBV_WR_BIND_MW, IBV_WR_SEND_WITH_INV, IBV_WR_TSO, IBV_WR_DRIVER1,
-		IBV_WR_ATOMIC_WRITE, (enum ibv_wr_opcode)32, (enum ibv_wr_opcode)255,
+		IBV_WR_BIND_MW, IBV_WR_TSO, IBV_WR_DRIVER1, IBV_WR_ATOMIC_WRITE, (enum ibv_wr_opcode)32, (enum ibv_wr_opcode)255,
 	};
 	struct ibv_send_wr wr, *bad = NULL;
 	struct world w;
 
 	world_open(&w, (struct world_conf){ 0 });
-	for (int op = IBV_WR_RDMA_WRITE; op <= IBV_WR_ATOMIC_FETCH_AND_ADD; op++) {
-		chain(&wr, 1)->opcode = (enum ibv_wr_opcode)op;
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++) {
+		chain(&wr, 1)->opcode = yes[i];
 		CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), 0);
 	}
 	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++) {
@@ -440,6 +463,7 @@ post_recv__refusals(void)
 static const struct check_case cases[] = {
 	CHECK_CASE(post_send__fills_every_field),
 	CHECK_CASE(post_send__atomic_operands),
+	CHECK_CASE(post_send__key_to_invalidate),
 	CHECK_CASE(post_send__full_ring_posts_what_fits),
 	CHECK_CASE(post_send__limit_is_the_cap_not_the_ring),
 	CHECK_CASE(post_send__one_doorbell_for_a_chain),
