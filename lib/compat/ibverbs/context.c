@@ -9,7 +9,6 @@
 
 #include "adapt.h"
 
-ADAPT(struct ibv_device **, ibv_get_device_list(int *n), plx_get_device_list(n))
 ADAPT_VOID(ibv_free_device_list(struct ibv_device **list), plx_free_device_list(list))
 ADAPT(const char *, ibv_get_device_name(struct ibv_device *dev), plx_get_device_name(dev))
 ADAPT(int, ibv_get_device_index(struct ibv_device *dev), plx_get_device_index(dev))
