@@ -71,6 +71,7 @@ struct resp_rd {
 	uint64_t orig;		/* result of an atomic */
 	bool atomic;
 	bool pending;		/* not all of the answer was sent */
+	bool given;		/* it was once: the peer may have it */
 	bool ack_before;	/* an ACK of ack_psn goes out first */
 	struct psn ack_psn;
 	uint32_t ack_msn;

@@ -17,7 +17,8 @@ rd_at(struct resp *r, uint32_t n)
 	return &r->rd[(r->rd_head + n) % r->rd_cap];
 }
 
-/* Only the answered ones may be forgotten, the oldest first. */
+/* Only the answered ones may be forgotten, the oldest first. One whose answer is owed again counts as
+ * answered: a peer that sends one more than it may have outstanding has the oldest answer (C9). */
 bool
 resp_rd_room(const struct qp *qp)
 {
@@ -26,7 +27,16 @@ resp_rd_room(const struct qp *qp)
 
 	if (!max)
 		return false;
-	return r->rd_count < max || !r->rd[r->rd_head].pending;
+	return r->rd_count < max || r->rd[r->rd_head].given;
+}
+
+static void
+forget_oldest(struct resp *r)
+{
+	if (rd_at(r, 0)->pending)
+		r->rd_pending--;
+	r->rd_head = (r->rd_head + 1) % r->rd_cap;
+	r->rd_count--;
 }
 
 static struct resp_rd *
@@ -34,11 +44,8 @@ rd_new(struct qp *qp)
 {
 	struct resp *r = &qp->resp;
 
-	while (r->rd_count && r->rd_count >= qp->attr.max_dest_rd_atomic &&
-	       !r->rd[r->rd_head].pending) {
-		r->rd_head = (r->rd_head + 1) % r->rd_cap;
-		r->rd_count--;
-	}
+	while (r->rd_count && r->rd_count >= qp->attr.max_dest_rd_atomic && rd_at(r, 0)->given)
+		forget_oldest(r);
 	assert(r->rd_count < r->rd_cap);
 	return rd_at(r, r->rd_count++);
 }
@@ -214,6 +221,7 @@ static void
 answered(struct resp *r, struct resp_rd *rd)
 {
 	rd->pending = false;
+	rd->given = true;
 	r->rd_pending--;
 }
 
