@@ -118,6 +118,10 @@ struct core {
 /* engine.c */
 struct engine {
 	struct port port;
+	struct port impaired, recorded;	/* what stands on it, if any */
+	struct port *top;		/* what the core uses */
+	void (*ended)(void *arg, struct engine *e);
+	void *arg;
 	struct core *core;		/* one in this version */
 	bool inline_mode;
 	pid_t pid;

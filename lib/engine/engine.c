@@ -95,7 +95,7 @@ new_core(struct engine *e)
 		return NULL;
 	memset(c, 0, sizeof(*c));
 	c->engine = e;
-	c->port = &e->port;
+	c->port = e->top;
 	c->lcore = LCORE_ID_ANY;
 	list_init(&c->clients);
 	list_init(&c->qp_events);
@@ -155,6 +155,26 @@ start_core(struct engine *e, const struct eng_conf *conf, const struct mr_table 
 	return rc;
 }
 
+/* The core, then the recording, then the bad network, then the device: what is recorded is what the
+ * core saw. What is open when one of them fails is closed by who called. */
+static int
+stack_ports(struct engine *e, const struct eng_conf *conf, char *why, size_t why_len)
+{
+	int rc = 0;
+
+	if (conf->impair) {
+		rc = port_stack(&e->impaired, "impair", e->top, conf->impair, why, why_len);
+		if (rc == 0)
+			e->top = &e->impaired;
+	}
+	if (rc == 0 && conf->record) {
+		rc = port_stack(&e->recorded, "record", e->top, conf->record, why, why_len);
+		if (rc == 0)
+			e->top = &e->recorded;
+	}
+	return rc;
+}
+
 int
 eng_start(const struct eng_conf *conf, const struct mr_table *mrs, struct engine **out, char *why,
 	  size_t why_len)
@@ -169,6 +189,9 @@ eng_start(const struct eng_conf *conf, const struct mr_table *mrs, struct engine
 	}
 	e->inline_mode = conf->inline_mode;
 	e->pid = getpid();
+	e->top = &e->port;
+	e->ended = conf->ended;
+	e->arg = conf->arg;
 	clock_begin(&clock);
 	rc = start_eal(conf, why, why_len);
 	if (rc < 0)
@@ -177,6 +200,9 @@ eng_start(const struct eng_conf *conf, const struct mr_table *mrs, struct engine
 	if (rc < 0)
 		goto free_engine;
 	touch_buffers(&e->port);
+	rc = stack_ports(e, conf, why, why_len);
+	if (rc < 0)
+		goto close_port;
 	clock_ready(&clock);
 	rc = start_core(e, conf, mrs, &clock, why, why_len);
 	if (rc < 0)
@@ -184,7 +210,7 @@ eng_start(const struct eng_conf *conf, const struct mr_table *mrs, struct engine
 	*out = e;
 	return 0;
 close_port:
-	port_close(&e->port);
+	port_close(e->top);
 free_engine:
 	free(e);
 	return rc;
@@ -194,8 +220,10 @@ void
 eng_stop(struct engine *e)
 {
 	idle_stop(e->core);
+	if (e->ended)
+		e->ended(e->arg, e);
 	free_core(e->core);
-	port_close(&e->port);
+	port_close(e->top);
 	free(e);
 }
 
@@ -209,7 +237,9 @@ eng_exit(struct engine *e)
 	idle_stop(c);
 	for (unsigned int i = 0; i < EXIT_TRIES; i++) {
 		if (core_try(c, false)) {	/* for ever */
-			port_close(&e->port);
+			if (e->ended)
+				e->ended(e->arg, e);
+			port_close(e->top);
 			return;
 		}
 		usleep(50);
@@ -239,7 +269,16 @@ eng_core(struct engine *e, uint32_t index)
 const struct port *
 eng_port(const struct engine *e)
 {
-	return &e->port;
+	return e->top;
+}
+
+void
+eng_port_counters(const struct engine *e,
+		  void (*each)(void *arg, const char *name, const char *text, uint64_t n), void *arg)
+{
+	for (const struct port *p = e->top; p; p = p->lower)
+		if (p->drv->counters)
+			p->drv->counters((struct port *)(uintptr_t)p, each, arg);
 }
 
 bool
@@ -251,5 +290,5 @@ eng_inline(const struct engine *e)
 bool
 eng_link_up(struct engine *e)
 {
-	return e->port.drv->link_up(&e->port);
+	return e->top->drv->link_up(e->top);
 }

@@ -23,6 +23,8 @@ struct engine;
 
 struct eng_conf {
 	struct port_conf port;
+	const char *impair;	/* words of port_impair_parse(), or NULL */
+	const char *record;	/* a file's name, or NULL */
 	struct net_conf net;	/* mac and ip_mtu are filled in from the port */
 	bool inline_mode;	/* the program's threads drive the core; else it has a thread of its own */
 	int cpu;		/* of that thread */
@@ -30,6 +32,8 @@ struct eng_conf {
 	uint32_t mem_mb;	/* EAL memory; 0: enough for one port and core */
 	/* Was there ever a QP of this number? Called on the core, seldom. */
 	bool (*was_qpn)(void *arg, uint32_t qpn);
+	/* The cores are silent for good and the port is still open; or NULL. By eng_stop(), eng_exit(). */
+	void (*ended)(void *arg, struct engine *e);
 	void *arg;
 };
 
@@ -51,6 +55,10 @@ void eng_forked(struct engine *e);
 uint32_t eng_num_cores(const struct engine *e);
 struct core *eng_core(struct engine *e, uint32_t index);
 const struct port *eng_port(const struct engine *e);
+/* Calls `each` for all that the port's driver and those that stand on it count. Any thread. */
+void eng_port_counters(const struct engine *e,
+		       void (*each)(void *arg, const char *name, const char *text, uint64_t n),
+		       void *arg);
 /* The program's threads drive the cores. */
 bool eng_inline(const struct engine *e);
 /* The port can carry frames now. Any thread. */

@@ -100,15 +100,21 @@ receive(struct core *c, struct rte_mbuf *m)
 static void
 receive_all(struct core *c, struct rte_mbuf **bufs, unsigned int n)
 {
+	for (unsigned int i = 0; i < n; i++)
+		rte_prefetch0(rte_pktmbuf_mtod(bufs[i], void *));
+	for (unsigned int i = 0; i < n; i++)
+		receive(c, bufs[i]);
+	rte_pktmbuf_free_bulk(bufs, n);
+}
+
+/* Of what the port gave; frames from ourselves are counted when they are sent. */
+static void
+count_all(struct core *c, struct rte_mbuf **bufs, unsigned int n)
+{
 	uint64_t bytes = 0;
 
 	for (unsigned int i = 0; i < n; i++)
-		rte_prefetch0(rte_pktmbuf_mtod(bufs[i], void *));
-	for (unsigned int i = 0; i < n; i++) {
 		bytes += bufs[i]->pkt_len;
-		receive(c, bufs[i]);
-	}
-	rte_pktmbuf_free_bulk(bufs, n);
 	cnt_add(&c->cnt, CNT_RX_FRAMES, n);
 	cnt_add(&c->cnt, CNT_RX_BYTES, bytes);
 }
@@ -119,6 +125,8 @@ core_rx(struct core *c)
 	struct rte_mbuf *bufs[2 * CORE_RX_BURST];
 	unsigned int n = port_rx(c->port, 0, bufs, CORE_RX_BURST);
 
+	if (n)
+		count_all(c, bufs, n);
 	n += core_loop_take(c, bufs + n, CORE_RX_BURST);
 	if (n)
 		receive_all(c, bufs, n);

@@ -57,10 +57,21 @@ core_timers(struct core *c)
 	return n;
 }
 
+/* What the port keeps for later: impairment holds frames, a recording is written now and then. */
+static uint64_t
+port_due_at(const struct core *c)
+{
+	uint64_t due = c->port->drv->due ? c->port->drv->due(c->port) : UINT64_MAX;
+
+	return due == UINT64_MAX ? due : c->x.now + due;
+}
+
 uint64_t
 core_wake_at(const struct core *c)
 {
-	uint64_t at = twheel_next(&c->wheel);
+	uint64_t at = twheel_next(&c->wheel), port = port_due_at(c);
 
-	return at < c->net_at ? at : c->net_at;
+	if (c->net_at < at)
+		at = c->net_at;
+	return port < at ? port : at;
 }

@@ -3,8 +3,10 @@
  * Where do frames to be sent lie, and how do they reach the port? Called by the loop, with the lock.
  *
  * Transport fills outbox slots; each lies in an mbuf that is lent to it. Filled ones go to the queue
- * of the port, or to the queue of frames for ourselves. What the port does not take stays there; the
- * outbox offers as many slots as both queues have room for, so that no frame is ever without a place.
+ * of the port, or to the queue of frames for ourselves when no network would bring them back: those
+ * are neither impaired nor recorded. A loop brings back what it is given. What the port does not take
+ * stays there; the outbox offers as many slots as both queues have room for, so that no frame is ever
+ * without a place.
  */
 #include "engine/core.h"
 
@@ -99,21 +101,21 @@ core_loop_take(struct core *c, struct rte_mbuf **bufs, unsigned int n)
 static void
 collect(struct core *c)
 {
-	uint64_t bytes = 0;
+	uint32_t to_self = c->loop_tail;
+	bool past_port = !c->port->loops;
 
 	for (uint32_t i = 0; i < c->out.used; i++) {
 		struct rte_mbuf *m = c->lent[i];
 
 		m->data_len = (uint16_t)c->slot[i].len;
 		m->pkt_len = c->slot[i].len;
-		bytes += m->pkt_len;
-		if (c->slot[i].loop)
+		if (c->slot[i].loop && past_port)
 			c->loopq[c->loop_tail++ & (CORE_LOOP - 1)] = m;
 		else
 			c->txq[c->num_txq++] = m;
 	}
-	cnt_add(&c->cnt, CNT_TX_FRAMES, c->out.used);
-	cnt_add(&c->cnt, CNT_TX_BYTES, bytes);
+	if (c->loop_tail != to_self)
+		cnt_add(&c->cnt, CNT_SELF_FRAMES, c->loop_tail - to_self);
 	refill(c, c->out.used);
 }
 
@@ -130,8 +132,37 @@ keep_rest(struct core *c, uint32_t sent)
 		c->num_txq = rest;
 		return;
 	}
+	cnt_add(&c->cnt, CNT_TX_LOST, rest);
 	rte_pktmbuf_free_bulk(c->txq + sent, rest);
 	c->num_txq = 0;
+}
+
+static uint64_t
+bytes_of(struct rte_mbuf **m, uint32_t n)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		bytes += m[i]->pkt_len;
+	return bytes;
+}
+
+/* Frames that are taken are the port's: they are measured before. */
+static uint32_t
+send(struct core *c)
+{
+	uint64_t bytes = bytes_of(c->txq, c->num_txq);
+	uint32_t sent = port_tx(c->port, 0, c->txq, (uint16_t)c->num_txq);
+
+	cnt_add(&c->cnt, CNT_TX_FRAMES, sent);
+	if (__builtin_expect(sent == c->num_txq, 1)) {
+		c->num_txq = 0;
+	} else {
+		bytes -= bytes_of(c->txq + sent, c->num_txq - sent);
+		keep_rest(c, sent);
+	}
+	cnt_add(&c->cnt, CNT_TX_BYTES, bytes);
+	return sent;
 }
 
 unsigned int
@@ -141,13 +172,8 @@ core_tx(struct core *c)
 
 	if (c->out.used)
 		collect(c);
-	if (c->num_txq) {
-		sent = port_tx(c->port, 0, c->txq, (uint16_t)c->num_txq);
-		if (__builtin_expect(sent == c->num_txq, 1))
-			c->num_txq = 0;
-		else
-			keep_rest(c, sent);
-	}
+	if (c->num_txq)
+		sent = send(c);
 	set_cap(c);
 	/* what waits for our own receive is work; what waits for a port that takes nothing is not */
 	return sent + (c->loop_tail - c->loop_head);

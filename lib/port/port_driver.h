@@ -36,6 +36,7 @@ struct port {
 	uint32_t max_frame;		/* bytes of the longest frame without FCS */
 	uint8_t mac[6];
 	int numa;			/* socket of the device, or -1 */
+	bool loops;			/* what is sent is what is received: frames to ourselves too */
 	char name[64];
 	struct port *lower;		/* what a stacked port stands on; NULL: the port is a device */
 };

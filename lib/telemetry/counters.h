@@ -44,11 +44,13 @@ enum drop_reason {
 
 /* X(name, text): everything else that is counted */
 #define CNT_LIST(X) \
-	X(RX_FRAMES, "frames received") \
-	X(RX_BYTES, "bytes received") \
-	X(TX_FRAMES, "frames sent") \
-	X(TX_BYTES, "bytes sent") \
+	X(RX_FRAMES, "frames that the port received") \
+	X(RX_BYTES, "bytes that the port received") \
+	X(TX_FRAMES, "frames that the port took") \
+	X(TX_BYTES, "bytes that the port took") \
 	X(TX_FULL, "bursts that the port did not take whole") \
+	X(TX_LOST, "frames lost because the port has no link") \
+	X(SELF_FRAMES, "frames to an own address that did not pass the port") \
 	X(RX_REQUESTS, "RC request packets accepted") \
 	X(RX_RESPONSES, "RC response packets accepted") \
 	X(RX_DUPLICATES, "duplicate requests") \
@@ -61,6 +63,7 @@ enum drop_reason {
 	X(TX_NAK_OP, "remote operation NAKs sent") \
 	X(TX_NAK_RNR, "RNR NAKs sent") \
 	X(RX_ACKS, "ACKs received") \
+	X(RX_ACKS_AGAIN, "ACKs received that repeat the last one") \
 	X(RX_NAK_SEQ, "sequence NAKs received") \
 	X(RX_NAK_ERR, "NAKs received that end the connection") \
 	X(RX_NAK_RNR, "RNR NAKs received") \

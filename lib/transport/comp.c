@@ -95,8 +95,10 @@ range(struct comp_job *job)
 	if (psn_dist(req->una, job->psn) < psn_dist(req->una, req->max))
 		return COMP_SYNDROME;
 	/* the ghost of the last ACK: would carry credits, which nobody negotiated (N3, B28) */
-	if (psn_eq(psn_add(job->psn, 1), req->una) && (job->pkt->info->traits & WIRE_ACK))
+	if (psn_eq(psn_add(job->psn, 1), req->una) && (job->pkt->info->traits & WIRE_ACK)) {
+		cnt_add(job->x->cnt, CNT_RX_ACKS_AGAIN, 1);
 		return COMP_END_DONE;
+	}
 	return COMP_END_STALE;
 }
 

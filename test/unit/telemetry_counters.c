@@ -24,7 +24,7 @@ cnt_name__known_answers(void)
 	CHECK(!strcmp(cnt_name(CNT_RX_ECHO), "rx_echo"));
 	CHECK(!strcmp(drop_name(DROP_ICRC), "drop_icrc"));
 	CHECK(!strcmp(drop_text(DROP_ICRC), "wrong ICRC"));
-	CHECK(!strcmp(cnt_text(CNT_RX_BYTES), "bytes received"));
+	CHECK(!strcmp(cnt_text(CNT_RX_BYTES), "bytes that the port received"));
 }
 
 /* A name that filled its array would have lost its end. */

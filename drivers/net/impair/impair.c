@@ -239,7 +239,7 @@ impair_counters(struct port *p, void (*each)(void *arg, const char *name, const 
 	const struct impair *im = p->priv;
 
 #define IMPAIR_EACH(NAME, name, text) \
-	each(arg, #name, text, __atomic_load_n(&im->count[IMPAIR_##NAME], __ATOMIC_RELAXED));
+	each(arg, "impair_" #name, text, __atomic_load_n(&im->count[IMPAIR_##NAME], __ATOMIC_RELAXED));
 	IMPAIR_LIST(IMPAIR_EACH)
 #undef IMPAIR_EACH
 }
@@ -260,7 +260,7 @@ add_counter(void *arg, const char *name, const char *text, uint64_t n)
 	if (!n)
 		return;
 	len = snprintf(l->text + l->len, sizeof(l->text) - l->len, ", %llu %s", (unsigned long long)n,
-		       name);
+		       name + sizeof("impair_") - 1);
 	l->len = RTE_MIN(l->len + (size_t)len, sizeof(l->text) - 1);
 }
 

@@ -47,6 +47,7 @@ loop_open(struct port *p, const struct port_conf *conf, char *why, size_t why_le
 
 	p->ip_mtu = conf->ip_mtu ? conf->ip_mtu : PORT_MTU_DEFAULT;
 	p->max_frame = p->ip_mtu + PORT_L2_LEN;
+	p->loops = true;
 	choose_mac(p->mac, conf);
 	p->pool = port_pool_new("plx_loop", LOOP_MBUFS, p->max_frame, -1);
 	if (!p->pool) {

@@ -29,7 +29,7 @@ extern const struct port_driver drv_record;
 #define RECORD_LIST(X) \
 	X(RECEIVED, recorded_received, "received frames in the recording") \
 	X(SENT, recorded_sent, "sent frames in the recording") \
-	X(MISSED, missed, "frames that passed after the recording had ended")
+	X(MISSED, recorded_missed, "frames that passed after the recording had ended")
 
 enum record_count {
 #define RECORD_ENUM(NAME, name, text) RECORD_##NAME,
