@@ -6,8 +6,12 @@
 #include "setting.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "host.h"
 
@@ -127,6 +131,55 @@ check_cores(struct plan *p, const char *text, struct why *w)
 }
 
 static int
+check_impair(struct plan *p, const char *text, struct why *w)
+{
+	struct port_impair words;
+
+	(void)p;
+	return port_impair_parse(text, &words, w->text, sizeof(w->text));
+}
+
+/* The program may go to another directory before the stack starts. */
+static int
+make_absolute(struct plan *p, enum setting_id id, struct why *w)
+{
+	char dir[PATH_MAX], *joined;
+
+	if (p->value[id][0] == '/')
+		return 0;
+	if (!getcwd(dir, sizeof(dir)))
+		return why(w, "this directory has no name: %s; give a path that begins with /",
+			   strerror(errno));
+	if (asprintf(&joined, "%s/%s", dir, p->value[id]) < 0)
+		return why(w, "out of memory");
+	free(p->value[id]);
+	p->value[id] = joined;
+	return 0;
+}
+
+static int
+check_record(struct plan *p, const char *text, struct why *w)
+{
+	int fd = port_record_create(text, w->text, sizeof(w->text));
+
+	if (fd < 0)
+		return -EINVAL;
+	close(fd);
+	return make_absolute(p, SETTING_RECORD, w);
+}
+
+static int
+check_counters(struct plan *p, const char *text, struct why *w)
+{
+	int fd = open(text, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+
+	if (fd < 0)
+		return why(w, "it cannot be written: %s; choose another file", strerror(errno));
+	close(fd);
+	return make_absolute(p, SETTING_COUNTERS, w);
+}
+
+static int
 check_id(struct plan *p, const char *text, struct why *w)
 {
 	uint32_t id;
@@ -144,8 +197,9 @@ static int (*const checks[SETTING_COUNT])(struct plan *, const char *, struct wh
 	[SETTING_MAC] = check_mac,
 	[SETTING_VLAN] = check_vlan,
 	[SETTING_CORES] = check_cores,
-	[SETTING_IMPAIR] = check_absent,
-	[SETTING_RECORD] = check_absent,
+	[SETTING_IMPAIR] = check_impair,
+	[SETTING_RECORD] = check_record,
+	[SETTING_COUNTERS] = check_counters,
 	[SETTING_VENDOR_ID] = check_id,
 	[SETTING_VENDOR_PART_ID] = check_id,
 };

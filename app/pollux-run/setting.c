@@ -152,9 +152,10 @@ setting_usage(FILE *out)
 	fputs("  --help                 print this\n"
 	      "  --version              print the version\n\n"
 	      "SPEC is loop, memif:SOCKET,server|client[,zc] (SOCKET a path or @name),\n"
-	      "af_packet:IFACE or vdev:DPDK-DEVARGS. --attach, --impair, --record, af_xdp:,\n"
-	      "vhost:, virtio: and pci: are not in this version. An option wins over its\n"
-	      "variable.\n\n"
+	      "af_packet:IFACE or vdev:DPDK-DEVARGS. --attach, af_xdp:, vhost:, virtio: and\n"
+	      "pci: are not in this version. An option wins over its variable.\n\n"
+	      "--impair does to received frames: drop=P,dup=P,reorder=P[:K],delay=US[:JITTER],\n"
+	      "corrupt=P,ecn=P,seed=N, or some of these; P is a fraction, such as 0.01.\n\n"
 	      "Exit status: the program's; 2 wrong option or nothing started; 126 the program\n"
 	      "cannot be run; 127 there is no such program.\n", out);
 }

@@ -27,6 +27,7 @@
 	  "CPU that runs the stack; inline: the program's threads (default)") \
 	X(IMPAIR, "impair", "POLLUX_IMPAIR", "SPEC", "drop, delay or reorder frames") \
 	X(RECORD, "record", "POLLUX_RECORD", "FILE", "write all frames to a pcapng file") \
+	X(COUNTERS, "counters", "POLLUX_COUNTERS", "FILE", "write all counters to a file at the end") \
 	X(VENDOR_ID, NULL, "POLLUX_VENDOR_ID", "N", "vendor_id that the device reports") \
 	X(VENDOR_PART_ID, NULL, "POLLUX_VENDOR_PART_ID", "N", "vendor_part_id it reports")
 

@@ -32,14 +32,16 @@ struct plx_stack_config {
 	const char *vlan;	/* "ID[:PCP]" */
 	const char *cores;	/* "inline" (default): the program's threads drive the core as they post
 				 * and poll; or a CPU, for a core with a thread of its own */
-	const char *impair;	/* not in this version */
-	const char *record;	/* not in this version */
+	const char *impair;	/* a bad network: "drop=P,dup=P,reorder=P[:K],delay=US[:JITTER],corrupt=P,
+				 * ecn=P,seed=N", or some of these */
+	const char *record;	/* a pcapng file for all frames */
 	const char *socket;	/* not in this version */
 	uint32_t mtu;		/* IP MTU; default 4200, on af_packet the interface's */
 	uint32_t vendor_id;	/* what the device reports */
 	uint32_t vendor_part_id;
 	uint32_t mem_mb;	/* memory for EAL when the stack starts it; default: enough for a port */
 	int eal_running;	/* 1: the program has called rte_eal_init() already */
+	const char *counters;	/* a file for all counters at the end: "NAME NUMBER TEXT" lines */
 };
 
 /*
@@ -51,7 +53,7 @@ struct plx_stack_config {
  *   -EOPNOTSUPP   a setting is not in this version
  *   -EBUSY        a stack runs already
  *   -EALREADY     the program started EAL: set eal_running
- *   -ENOMEM, and what opening the port gave (-ENOENT, -EACCES, -EADDRINUSE ...)
+ *   -ENOMEM, and what opening the port or a file gave (-ENOENT, -EACCES, -EADDRINUSE ...)
  * On an error nothing is left behind but EAL, which DPDK can start once in a process.
  */
 int plx_stack_start(const struct plx_stack_config *config, char *why, size_t why_len);

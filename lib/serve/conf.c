@@ -163,17 +163,26 @@ set_cores(struct serve_conf *c, const char *s, struct kv_err *err)
 static int
 set_impair(struct serve_conf *c, const char *s, struct kv_err *err)
 {
-	(void)c;
-	(void)s;
-	return absent(err, "impairment");
+	struct port_impair words;
+
+	c->eng.impair = s;
+	return port_impair_parse(s, &words, err->text, sizeof(err->text));
 }
 
 static int
 set_record(struct serve_conf *c, const char *s, struct kv_err *err)
 {
-	(void)c;
-	(void)s;
-	return absent(err, "recording");
+	(void)err;
+	c->eng.record = s;
+	return 0;
+}
+
+static int
+set_counters(struct serve_conf *c, const char *s, struct kv_err *err)
+{
+	(void)err;
+	c->counters = s;
+	return 0;
 }
 
 static int

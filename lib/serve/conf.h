@@ -22,6 +22,7 @@
 	X(cores, "POLLUX_CORES", "cores") \
 	X(impair, "POLLUX_IMPAIR", "impair") \
 	X(record, "POLLUX_RECORD", "record") \
+	X(counters, "POLLUX_COUNTERS", "counters") \
 	X(socket, "POLLUX_SOCKET", "socket") \
 	X(vendor_id, "POLLUX_VENDOR_ID", "vendor_id") \
 	X(vendor_part_id, "POLLUX_VENDOR_PART_ID", "vendor_part_id")
@@ -34,7 +35,10 @@ struct setting_text {
 };
 
 struct serve_conf {
-	struct eng_conf eng;	/* its strings point into `port` */
+	/* what it says of the port points into `port`; its other strings, and `counters`, are those
+	 * that were parsed */
+	struct eng_conf eng;
+	const char *counters;	/* a file for what was counted, or NULL */
 	uint32_t vendor_id;
 	uint32_t vendor_part_id;
 	char port[512];

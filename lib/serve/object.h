@@ -95,6 +95,7 @@ struct stack {
 	pid_t pid;
 	bool forked;			/* this is a child of the process that started it */
 	bool said_mtu, said_route;
+	int tally_fd;			/* where counters go at the end, or -1 */
 };
 
 /* rings.c. 0 or -ENOMEM. */

@@ -6,7 +6,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,10 +136,16 @@ fill(struct stack *s, const struct setting_text *text, bool eal_running, uint32_
 	s->conf.eng.eal_running = eal_running;
 	s->conf.eng.mem_mb = mem_mb;
 	s->conf.eng.was_qpn = was_qpn;
+	s->conf.eng.ended = tally_write;
 	s->conf.eng.arg = s;
-	rc = eng_start(&s->conf.eng, s->mrs, &s->eng, why, why_len);
+	rc = tally_open(s, why, why_len);
 	if (rc < 0)
 		return rc;
+	rc = eng_start(&s->conf.eng, s->mrs, &s->eng, why, why_len);
+	if (rc < 0) {
+		tally_close(s);
+		return rc;
+	}
 	__atomic_store_n(&running, s, __ATOMIC_RELEASE);
 	rc = __plx_backend_register(&serve_local);
 	if (rc == 0)
@@ -179,21 +184,6 @@ unlock:
 	return rc;
 }
 
-/* For who asks with POLLUX_LOG=debug. */
-static void
-tell_counters(const struct stack *s)
-{
-	const struct cnt_block *b = core_counters(eng_core(s->eng, 0));
-	uint64_t n;
-
-	for (int i = 0; i < CNT_COUNT; i++)
-		if ((n = cnt_read(&b->cnt[i])))
-			log_line(PLX_LOG_DBG, "%" PRIu64 " %s", n, cnt_text(i));
-	for (int i = 0; i < DROP_COUNT; i++)
-		if ((n = cnt_read(&b->drop[i])))
-			log_line(PLX_LOG_DBG, "%" PRIu64 " dropped: %s", n, drop_text(i));
-}
-
 static int
 stop(struct stack *s)
 {
@@ -210,7 +200,6 @@ stop(struct stack *s)
 		return -EBUSY;
 	__plx_backend_register(NULL);
 	__atomic_store_n(&running, NULL, __ATOMIC_RELEASE);
-	tell_counters(s);
 	eng_stop(s->eng);
 	stack_free(s);
 	return 0;
@@ -237,5 +226,4 @@ at_exit(void)
 	if (!s || s->forked)
 		return;
 	eng_exit(s->eng);
-	tell_counters(s);
 }

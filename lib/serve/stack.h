@@ -21,6 +21,12 @@ struct stack *stack_running(void);
 /* local.c: the table for clients in this process. */
 extern const struct ctl_backend serve_local;
 
+/* tally.c: the file for what was counted, when one is asked for. 0, or -errno with one line in `why`. */
+int tally_open(struct stack *s, char *why, size_t why_len);
+void tally_close(struct stack *s);
+/* Writes it; struct eng_conf.ended of a struct stack. */
+void tally_write(void *stack, struct engine *e);
+
 /* device.c */
 void serve_describe(const struct stack *s, struct ctl_device *out);
 

@@ -48,7 +48,7 @@ take_counter(void *arg, const char *name, const char *text, uint64_t n)
 
 	(void)text;
 #define COUNTER_TAKE(member) \
-	if (strcmp(name, #member) == 0) \
+	if (strcmp(name, "impair_" #member) == 0) \
 		c->member = n;
 	COUNTER_LIST(COUNTER_TAKE)
 #undef COUNTER_TAKE

@@ -180,7 +180,7 @@ wrong_words(void)
 		return 1;
 	conf.port = "loop";
 	conf.impair = "drop=1%";
-	if (plx_stack_start(&conf, why, sizeof(why)) != -EOPNOTSUPP)
+	if (plx_stack_start(&conf, why, sizeof(why)) != -EINVAL)
 		return 2;
 	conf.impair = NULL;
 	conf.mtu = 50;

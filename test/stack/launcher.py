@@ -40,8 +40,11 @@ REFUSED = [
     (['--port', 'vhost:/run/v', '--', 'env'], 'not in this version'),
     (['--port', 'virtio:/run/v', '--', 'env'], 'not in this version'),
     (['--port', 'pci:0000:01:00.0', '--', 'env'], 'not in this version'),
-    (['--impair', 'drop=1', '--', 'env'], '--impair drop=1: not in this version'),
-    (['--record', 'a.pcapng', '--', 'env'], '--record a.pcapng: not in this version'),
+    (['--impair', 'drop=2', '--', 'env'], 'P is a fraction'),
+    (['--impair', 'jam=1', '--', 'env'], 'write drop=P'),
+    (['--record', '/run', '--', 'env'], 'is no plain file'),
+    (['--record', '/run/absent/a.pcapng', '--', 'env'], 'choose another file'),
+    (['--counters', '/run/absent/a', '--', 'env'], 'choose another file'),
     (['--attach', '--', 'env'], '--attach: not in this version'),
     (['--attach', '/run/p', '--', 'env'], '--attach /run/p: not in this version'),
     (['--attach', '--port', 'loop', '--', 'env'], '--attach: not in this version'),
@@ -83,8 +86,8 @@ REFUSED_VARIABLES = [
     ('POLLUX_MAC', '00:00:00:00:00:00', 'one station'),
     ('POLLUX_VLAN', '0', 'ID 1 to 4094'),
     ('POLLUX_CORES', 'all', 'taskset'),
-    ('POLLUX_IMPAIR', 'x', 'not in this version'),
-    ('POLLUX_RECORD', 'x', 'not in this version'),
+    ('POLLUX_IMPAIR', 'x', 'write drop=P'),
+    ('POLLUX_RECORD', '/dev/null/x', 'choose another file'),
     ('POLLUX_SOCKET', '/run/x', 'POLLUX_SOCKET /run/x: not in this version'),
     ('POLLUX_VENDOR_ID', '0x1ffffffff', '0xffffffff'),
     ('POLLUX_VENDOR_PART_ID', '-1', '0xffffffff'),
@@ -106,6 +109,12 @@ HANDED_ON = [
      {'POLLUX_MTU': '1500', 'POLLUX_VENDOR_ID': '0x2c9'}),
     ({'POLLUX_MTU': 'wrong'}, ['--mtu', '2000'], {'POLLUX_MTU': '2000'}),
     ({'POLLUX_SOCKET': '', 'POLLUX_PORT': ''}, [], {'POLLUX_SOCKET': None, 'POLLUX_PORT': 'loop'}),
+    ({}, ['--impair', 'drop=0.01,seed=1'], {'POLLUX_IMPAIR': 'drop=0.01,seed=1'}),
+    ({}, ['--record', '/run/r', '--counters', '/run/c'],
+     {'POLLUX_RECORD': '/run/r', 'POLLUX_COUNTERS': '/run/c'}),
+    # a name without a directory is one of where the launcher was called
+    ({}, ['--record', 'r', '--counters', 'c'],
+     {'POLLUX_RECORD': '/run/r', 'POLLUX_COUNTERS': '/run/c'}),
     ({'LD_LIBRARY_PATH': '/opt/a:/opt/b'}, [], {'LD_LIBRARY_PATH': 'DROPIN:DROPIN/..:/opt/a:/opt/b'}),
     ({'LD_LIBRARY_PATH': ''}, [], {'LD_LIBRARY_PATH': 'DROPIN:DROPIN/..'}),
 ]
@@ -127,7 +136,7 @@ class Test:
     def run(self, args, env=None, launcher=None):
         clean = {k: v for k, v in os.environ.items() if not k.startswith(('POLLUX_', 'LD_'))}
         return subprocess.run([launcher or self.launcher] + args, env=dict(clean, **(env or {})),
-                              capture_output=True, text=True, timeout=20, check=False)
+                              capture_output=True, text=True, timeout=20, check=False, cwd='/run')
 
     def check(self, what, ok, detail=''):
         self.passed, self.failed = self.passed + ok, self.failed + (not ok)

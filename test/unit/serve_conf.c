@@ -26,6 +26,7 @@ conf_parse__nothing_given_is_loop_inline(void)
 	CHECK(conf.eng.inline_mode);
 	CHECK_EQ(conf.eng.net.num_addrs, 0);
 	CHECK_EQ(conf.eng.port.ip_mtu, 0);
+	CHECK(!conf.eng.impair && !conf.eng.record && !conf.counters);
 }
 
 static void
@@ -35,6 +36,7 @@ conf_parse__everything_given(void)
 		.port = "memif:/run/x.sock,server", .ip = "10.1.2.3/24,2001:db8::1/64",
 		.gw = "10.1.2.254,2001:db8::ff", .mtu = "9000", .mac = "02:00:00:00:00:07",
 		.vlan = "5:3", .cores = "1", .vendor_id = "0x2c9", .vendor_part_id = "4119",
+		.impair = "drop=0.1,seed=7", .record = "x.pcapng", .counters = "x.txt",
 	};
 	static const uint8_t gid[16] = { [10] = 0xff, [11] = 0xff, 10, 1, 2, 3 };
 	static const uint8_t gw[16] = { [10] = 0xff, [11] = 0xff, 10, 1, 2, 254 };
@@ -52,6 +54,9 @@ conf_parse__everything_given(void)
 	CHECK_EQ(conf.eng.net.vlan_tci, 3 << 13 | 5);
 	CHECK(!conf.eng.inline_mode);
 	CHECK_EQ(conf.eng.cpu, 1);
+	CHECK(strcmp(conf.eng.impair, "drop=0.1,seed=7") == 0);
+	CHECK(strcmp(conf.eng.record, "x.pcapng") == 0);
+	CHECK(strcmp(conf.counters, "x.txt") == 0);
 	CHECK_EQ(conf.vendor_id, 0x2c9);
 	CHECK_EQ(conf.vendor_part_id, 4119);
 }
@@ -69,8 +74,7 @@ static void
 conf_parse__not_in_this_version(void)
 {
 	const struct setting_text absent[] = {
-		{ .impair = "drop=0.1" }, { .record = "x.pcapng" }, { .socket = "/run/x" },
-		{ .cores = "1,2" }, { .port = "vhost:/x" },
+		{ .socket = "/run/x" }, { .cores = "1,2" }, { .port = "vhost:/x" },
 	};
 
 	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
@@ -87,6 +91,7 @@ conf_parse__wrong_words(void)
 		{ .mtu = "100" }, { .mtu = "90000" }, { .mtu = "big" }, { .mac = "02:00" },
 		{ .vlan = "0" }, { .vlan = "4095" }, { .vlan = "1:8" }, { .cores = "all" },
 		{ .vendor_id = "-1" }, { .port = "teapot" },
+		{ .impair = "drop=2" }, { .impair = "jam=1" },
 	};
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
