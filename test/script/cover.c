@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which statements have a script that holds? Called by main. */
+/* Which statements have a script or another test that holds? Called by main and proof. */
 #include "cover.h"
 
 #include <stdio.h>
@@ -14,7 +14,10 @@ static const struct {
 };
 #define SECTIONS 7
 
-static enum { NOT, PARTLY, COVERED } state[SECTIONS][40];
+#define NUMBERS 40
+
+static enum { NOT, PARTLY, COVERED } state[SECTIONS][NUMBERS];
+static bool required[SECTIONS][NUMBERS], reach[SECTIONS][NUMBERS];
 
 static bool
 parse(const char *id, int *section, int *number)
@@ -58,29 +61,103 @@ cover_partly(const char *id)
 		state[s][n] = PARTLY;
 }
 
-static int
-print(const char *title, int which)
+bool
+cover_require(const char *ids)
 {
-	int total = 0;
+	const char *dots = strstr(ids, "..");
+	int s, n, last_s, last;
+	char first[16];
 
-	printf("%s:", title);
+	snprintf(first, sizeof(first), "%.*s", dots ? (int)(dots - ids) : 15, ids);
+	if (!parse(first, &s, &n) || !parse(dots ? dots + 2 : first, &last_s, &last) || s != last_s)
+		return false;
+	for (; n <= last; n++)
+		required[s][n] = true;
+	return true;
+}
+
+bool
+cover_reach(const char *id)
+{
+	int s, n;
+
+	if (!parse(id, &s, &n))
+		return false;
+	reach[s][n] = true;
+	return true;
+}
+
+static bool
+is_covered(int s, int n)
+{
+	return state[s][n] == COVERED;
+}
+
+static bool
+is_partly(int s, int n)
+{
+	return state[s][n] == PARTLY;
+}
+
+static bool
+is_required(int s, int n)
+{
+	return required[s][n];
+}
+
+static bool
+is_enough(int s, int n)
+{
+	return is_required(s, n) && is_partly(s, n) && reach[s][n];
+}
+
+static bool
+is_missing(int s, int n)
+{
+	return is_required(s, n) && !is_covered(s, n) && !is_enough(s, n);
+}
+
+/* Those of which `is` says yes; with a title they are printed. */
+static unsigned int
+each(const char *title, bool (*is)(int s, int n))
+{
+	unsigned int total = 0;
+
+	if (title)
+		printf("%s:", title);
 	for (int s = 0; s < SECTIONS; s++) {
 		for (int n = 1; n <= sections[s].count; n++) {
-			if ((int)state[s][n] != which)
+			if (!is(s, n))
 				continue;
-			printf(" %c%s%d", sections[s].letter, sections[s].letter == 'D' ? "-" : "", n);
+			if (title)
+				printf(" %c%s%d", sections[s].letter,
+				       sections[s].letter == 'D' ? "-" : "", n);
 			total++;
 		}
 	}
-	printf("\n");
+	if (title)
+		printf("\n");
 	return total;
 }
 
 void
 cover_print(void)
 {
-	int total = print("ids", COVERED);
+	unsigned int total = each("ids", is_covered);
 
-	print("partly", PARTLY);
-	printf("covered %d / %d\n", total, COVER_TOTAL);
+	each("partly", is_partly);
+	printf("covered %u / %d\n", total, COVER_TOTAL);
+}
+
+unsigned int
+cover_print_required(void)
+{
+	unsigned int all = each(NULL, is_required), missing;
+
+	if (!all)
+		return 0;
+	each("as far as is built", is_enough);
+	missing = each("missing", is_missing);
+	printf("required %u of %u\n", all - missing, all);
+	return missing;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The statements of the catalogue: A1-A32 B1-B30 C1-C33 D1-D10 E1-E8 F1-F23 H1-H18. One thread. */
+/* The statements of the catalogue, which are proved, and which must be: A1-A32 B1-B30 C1-C33 D1-D10 E1-E8 F1-F23 H1-H18. One thread. */
 #ifndef SCRIPT_COVER_H
 #define SCRIPT_COVER_H
 
@@ -13,5 +13,13 @@ void cover_mark(const char *id);
 void cover_partly(const char *id);
 /* Three lines: the ids, those that are covered in part only, and "covered N / 154". */
 void cover_print(void);
+
+/* "A1" or "A1..A28": must be covered. False: no such statements. */
+bool cover_require(const char *ids);
+/* Of this one, covered in part is enough. */
+bool cover_reach(const char *id);
+/* "required N of M", what is missing, and what goes only as far as something else reaches. Returns how
+ * many are missing; 0 and no line when none was required. */
+unsigned int cover_print_required(void);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs packet scripts: `script_runner [--only PREFIX] FILE|DIRECTORY...`. A script is run for each
- * start PSN and each value of what it varies. Exit status 1 when one failed.
+ * Runs packet scripts: `script_runner [--only PREFIX] [--proofs LIST] [--tests DIR] FILE|DIRECTORY...`.
+ * A script is run for each start PSN and each value of what it varies. LIST names other tests that
+ * prove statements, and what must be proved (proof.h). Exit status 1 when something failed or is
+ * missing.
  */
 #include <dirent.h>
 #include <stdio.h>
@@ -10,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "cover.h"
+#include "proof.h"
 #include "run.h"
 
 static unsigned int passed, failed, skipped;
@@ -133,23 +136,45 @@ run_path(const char *path)
 	return 0;
 }
 
+/* Options are --NAME VALUE. Returns the index of the first argument behind them. */
+static int
+options(int argc, char **argv, const char **proofs, const char **tests)
+{
+	int i = 1;
+
+	for (; i + 1 < argc && !strncmp(argv[i], "--", 2); i += 2) {
+		if (!strcmp(argv[i], "--only"))
+			only = argv[i + 1];
+		else if (!strcmp(argv[i], "--proofs"))
+			*proofs = argv[i + 1];
+		else if (!strcmp(argv[i], "--tests"))
+			*tests = argv[i + 1];
+		else
+			break;
+	}
+	return i;
+}
+
 int
 main(int argc, char **argv)
 {
-	int bad = 0, first = 1;
+	const char *proofs = NULL, *tests = NULL;
+	unsigned int missing;
+	int bad = 0, first;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc > 2 && !strcmp(argv[1], "--only")) {
-		only = argv[2];
-		first = 3;
-	}
+	first = options(argc, argv, &proofs, &tests);
 	if (first >= argc) {
-		fprintf(stderr, "usage: %s [--only PREFIX] FILE|DIRECTORY...\n", argv[0]);
+		fprintf(stderr, "usage: %s [--only PREFIX] [--proofs LIST] [--tests DIR] FILE|DIRECTORY...\n",
+			argv[0]);
 		return 2;
 	}
+	if (proofs)
+		failed += proof_read(proofs, tests);
 	for (int i = first; i < argc; i++)
 		bad |= run_path(argv[i]);
 	cover_print();
+	missing = cover_print_required();
 	printf("%u passed, %u failed, %u skipped\n", passed, failed, skipped);
-	return failed || bad || !(passed + skipped) ? 1 : 0;
+	return failed || bad || missing || !(passed + skipped) ? 1 : 0;
 }
