@@ -85,6 +85,17 @@ active(const struct stack *s)
 	return strcmp(s->conf.eng.port.driver, "af_packet") != 0 || eng_link_up(s->eng);
 }
 
+/* A 16-bit counter of the book, of all cores; it stays at its end (A16). */
+static uint32_t
+bad_pkeys(const struct stack *s)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < eng_num_cores(s->eng); i++)
+		n += cnt_read(&core_counters(eng_core(s->eng, i))->drop[DROP_PKEY]);
+	return n < UINT16_MAX ? (uint32_t)n : UINT16_MAX;
+}
+
 int
 serve_query_port(struct client *cl, struct ctl_query_port *m)
 {
@@ -100,6 +111,7 @@ serve_query_port(struct client *cl, struct ctl_query_port *m)
 		.active_mtu = mtu_enum_for_port(eng_port(s->eng)->ip_mtu),
 		.gid_tbl_len = NET_MAX_GIDS,
 		.pkey_tbl_len = 1,
+		.bad_pkey_cntr = bad_pkeys(s),
 		.port_cap_flags = PORT_IP_BASED_GIDS,
 		.max_msg_sz = 1u << 31,
 		.active_width = WIDTH_4X,

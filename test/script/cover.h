@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The statements of the catalogue, which are proved, and which must be: A1-A32 B1-B30 C1-C33 D1-D10 E1-E8 F1-F23 H1-H18. One thread. */
+/* The statements of the catalogue, which are proved, and which must be:
+ * A1-A32 B1-B30 C1-C33 D1-D10 E1-E8 F1-F23 H1-H18. One thread. */
 #ifndef SCRIPT_COVER_H
 #define SCRIPT_COVER_H
 

@@ -361,6 +361,27 @@ core_rx__own_address_unknown_qpn(void)
 	CHECK_EQ(end_world(), 0);
 }
 
+/* A16: that frames are counted, packet scripts tell. */
+static void
+serve_query_port__bad_pkeys_saturate(void)
+{
+	static const struct {
+		uint64_t dropped;
+		uint32_t told;
+	} table[] = { { 0, 0 }, { 5, 5 }, { 0xfffe, 0xfffe }, { 0xffff, 0xffff }, { 1u << 20, 0xffff } };
+	struct ctl_query_port port = { .port = 1 };
+	struct cnt_block *cnt;
+
+	CHECK_EQ(start_world("inline"), 0);
+	cnt = (struct cnt_block *)(uintptr_t)core_counters(eng_core(stack_running()->eng, 0));
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		__atomic_store_n(&cnt->drop[DROP_PKEY], table[i].dropped, __ATOMIC_RELAXED);
+		CHECK_EQ(call(CTL_QUERY_PORT, &port), 0);
+		CHECK_EQ(port.bad_pkey_cntr, table[i].told);
+	}
+	CHECK_EQ(end_world(), 0);
+}
+
 static void
 serve_query__limits_and_gids(void)
 {
@@ -377,6 +398,7 @@ serve_query__limits_and_gids(void)
 	CHECK_EQ(dev.node_guid, d.guid);
 	CHECK_EQ(dev.max_qp, 65536);
 	CHECK_EQ(dev.max_srq, 0);
+	CHECK_EQ(dev.atomic_cap, 2);	/* GLOB: atomic with the CPUs too (C21) */
 	CHECK_EQ(dev.num_comp_vectors, 1);
 	CHECK_EQ(-call(CTL_QUERY_PORT, &port), EINVAL);
 	CHECK_EQ(call(CTL_QUERY_GID, &gid), 0);
@@ -454,6 +476,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(serve_modify_qp__failure_changes_nothing),
 	CHECK_CASE(serve_modify_qp__path_mtu_of_a_small_port),
 	CHECK_CASE(core_rx__own_address_unknown_qpn),
+	CHECK_CASE(serve_query_port__bad_pkeys_saturate),
 	CHECK_CASE(serve_query__limits_and_gids),
 	CHECK_CASE(local_open__not_in_a_child_not_of_another_version),
 	CHECK_CASE(serve_create_qp__what_it_refuses),
