@@ -64,15 +64,20 @@ tell_time(struct core *c)
 unsigned int
 core_round(struct core *c, enum core_how how)
 {
-	unsigned int found;
+	unsigned int found = 0, received = 0;
 
 	tell_time(c);
-	found = mailbox_run(&c->mail, c);
-	found += core_submit(c);
-	if (how == CORE_ROUND_WHOLE) {
-		found += core_rx(c);
-		found += core_timers(c);
+	if (__builtin_expect(mailbox_waits(&c->mail), 0)) {
+		core_settle(c);
+		found = mailbox_run(&c->mail, c);
 	}
+	found += core_submit(c);
+	c->x.hold_acks = core_late_ok(c, c->tsc);
+	if (how == CORE_ROUND_WHOLE) {
+		received = core_rx(c);
+		found += received + core_timers(c);
+	}
+	core_acks(c, how, received);
 	found += core_sched(c);
 	found += core_tx(c);
 	found += core_notify(c);

@@ -26,6 +26,8 @@
 #define CORE_LINES 8u			/* lines that wait to be printed */
 #define CORE_LINE_LEN 256u
 #define CORE_CONFIRM_NS 1000000000u	/* a QP confirms its neighbour once a second */
+#define CORE_LATE_NS 4000u		/* an ACK waits at most so long while somebody drives */
+#define CORE_LATE_IDLE_NS 200000u	/* and so long when nobody does */
 #define CORE_REFINE_NS 1000000000u	/* of the clock; longer and longer */
 
 /* The try-lock: who drives. WANTED: held, and somebody who found it so left work behind. */
@@ -50,6 +52,7 @@ struct idle {
 	uint32_t stop;			/* any thread */
 	uint32_t ready;			/* any thread: it runs */
 	uint64_t deadline;		/* any thread: of a long sleep, ns of the core; else 0 */
+	uint64_t until;			/* any thread: when its sleep ends, in ticks; else 0 */
 	struct clock clock;		/* a copy of its own */
 	uint64_t step_ns;		/* of the next sleep */
 	uint64_t now;			/* ns of the core, at its last round on this thread */
@@ -76,6 +79,8 @@ struct core {
 	uint64_t tsc;			/* of this round */
 	uint64_t net_at;		/* when net_timer() is due */
 	uint64_t refine_at, refine_ns;
+	uint64_t late_since;		/* no ACK waits that came before, ns */
+	uint64_t patience;		/* CORE_LATE_IDLE_NS in ticks */
 	unsigned int lcore;		/* the lcore id of whoever drives, or LCORE_ID_ANY */
 	unsigned int lcore_before;	/* what it was before */
 	struct engine *engine;
@@ -141,6 +146,13 @@ unsigned int core_timers(struct core *c);
 unsigned int core_sched(struct core *c);
 unsigned int core_tx(struct core *c);
 unsigned int core_notify(struct core *c);
+
+/* late.c. May something wait at `tsc` for a later round? */
+bool core_late_ok(const struct core *c, uint64_t tsc);
+/* After a round received so many frames: lets ACKs go that have waited long enough. */
+void core_acks(struct core *c, enum core_how how, unsigned int received);
+/* Sends all that waits, before the control side changes a QP. */
+void core_settle(struct core *c);
 
 /* timer.c: after anything that was done to a QP. */
 void core_touch(struct core *c, struct eng_qp *q);

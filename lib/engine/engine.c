@@ -111,7 +111,7 @@ fill_core(struct core *c, const struct eng_conf *conf, const struct mr_table *mr
 	c->cpu = conf->cpu;
 	c->was_qpn = conf->was_qpn;
 	c->was_arg = conf->arg;
-	c->x.now = c->clock.ns;
+	c->patience = clock_ticks(&c->clock, CORE_LATE_IDLE_NS);
 	c->refine_ns = CORE_REFINE_NS;
 	c->refine_at = c->clock.ns + CORE_REFINE_NS;
 	twheel_init(&c->wheel, c->clock.ns);
@@ -237,6 +237,7 @@ eng_exit(struct engine *e)
 	idle_stop(c);
 	for (unsigned int i = 0; i < EXIT_TRIES; i++) {
 		if (core_try(c, false)) {	/* for ever */
+			core_settle(c);
 			if (e->ended)
 				e->ended(e->arg, e);
 			port_close(e->top);

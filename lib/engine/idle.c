@@ -130,7 +130,7 @@ choose_step(struct core *c, uint64_t tsc, bool program)
 
 	i->step_ns = RTE_MIN(2 * step, connected ? STEP_MAX_NS : STEP_ALONE_NS);
 	if (program)
-		return step;
+		return RTE_MIN(step, CORE_LATE_IDLE_NS);	/* it may leave something behind */
 	if (tsc - i->worked < ticks(i, STEP_MAX_NS) && crowded(i, tsc))
 		step = i->step_ns = STEP_MIN_NS;
 	else if (i->port_fd >= 0)
@@ -189,6 +189,7 @@ sleep_for(struct core *c, uint64_t ns, bool program)
 	__atomic_store_n(&i->asleep, 1, __ATOMIC_RELAXED);
 	if (ns > STEP_MAX_NS && !program)
 		__atomic_store_n(&i->deadline, i->now + ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&i->until, rte_rdtsc() + ticks(i, ns), __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	tell_clients(c, 1);
 	if (!program) {
@@ -198,6 +199,7 @@ sleep_for(struct core *c, uint64_t ns, bool program)
 	if (nothing && !__atomic_load_n(&i->stop, __ATOMIC_RELAXED))
 		wait(c, ns, program);
 	__atomic_store_n(&i->deadline, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&i->until, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&i->asleep, 0, __ATOMIC_RELAXED);
 	tell_clients(c, 0);
 	i->looked = 0;

@@ -42,8 +42,6 @@ mailbox_run(struct mailbox *b, struct core *c)
 	struct mail *m;
 	unsigned int n = 0;
 
-	if (__builtin_expect(!__atomic_load_n(&b->newest, __ATOMIC_RELAXED), 1))
-		return 0;
 	m = oldest_first(__atomic_exchange_n(&b->newest, NULL, __ATOMIC_ACQUIRE));
 	for (; m; n++) {
 		struct mail *next = m->next;	/* once done, the sender may be gone */

@@ -6,6 +6,8 @@
 #ifndef ENGINE_MAILBOX_H
 #define ENGINE_MAILBOX_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct core;
@@ -30,6 +32,13 @@ static inline int
 mail_done(const struct mail *m)
 {
 	return (int)__atomic_load_n(&m->done, __ATOMIC_ACQUIRE);
+}
+
+/* Any thread. */
+static inline bool
+mailbox_waits(const struct mailbox *b)
+{
+	return __atomic_load_n(&b->newest, __ATOMIC_RELAXED) != NULL;
 }
 
 /* The thread that drives the core: runs what is there, the oldest first; how many. */

@@ -19,7 +19,22 @@ xport_init(struct xport *x, struct outbox *out, const struct mr_table *mrs, stru
 {
 	*x = (struct xport){ .out = out, .mrs = mrs, .cnt = cnt, .trace = trace };
 	list_init(&x->run);
+	list_init(&x->late);
 	list_init(&x->cq_events);
+}
+
+void
+xport_release_acks(struct xport *x)
+{
+	struct list_node *n;
+
+	x->hold_acks = false;
+	while ((n = list_pop(&x->late))) {
+		struct qp *qp = container_of(n, struct qp, run);
+
+		qp->late = false;
+		list_push(&x->run, n);
+	}
 }
 
 size_t
@@ -136,7 +151,7 @@ run_responses(struct qp *qp, struct xport *x, uint32_t quantum, uint32_t *used)
 {
 	uint32_t share = qp_sends(qp) && qp->req.cur != qp->sq.tail ? quantum / 2 : quantum;
 
-	while (resp_due(qp)) {
+	while (resp_due_now(qp, x)) {
 		uint32_t len;
 
 		if (*used && *used >= share)
@@ -198,6 +213,8 @@ qp_run(struct qp *qp, struct xport *x, uint32_t quantum)
 		list_del(&qp->run);
 		more = true;
 	}
+	if (!more && x->hold_acks && resp_due(qp))
+		qp_put_off(qp, x);
 	return more;
 }
 

@@ -39,6 +39,8 @@ struct xport {
 	struct cnt_block *cnt;
 	struct trace *trace;
 	struct list run;		/* struct qp.run: QPs that want qp_run() */
+	bool hold_acks;			/* an ACK may wait: whoever sets this calls xport_release_acks() */
+	struct list late;		/* struct qp.run: QPs with nothing to send but an ACK that waits */
 	struct list cq_events;		/* struct cq.event_node: CQs that owe a completion event */
 	struct qp_event events[QP_EVENTS_MAX]; /* taken by the caller; the oldest first */
 	uint32_t num_events;
@@ -48,6 +50,8 @@ struct xport {
 
 void xport_init(struct xport *x, struct outbox *out, const struct mr_table *mrs,
 		struct cnt_block *cnt, struct trace *trace);
+/* No ACK waits any more: hold_acks is false, and QPs that owe one are in the run list. */
+void xport_release_acks(struct xport *x);
 
 /* The path to the peer: what a QP puts in front of its BTH, and whom it believes (B29, C32). */
 struct qp_path {

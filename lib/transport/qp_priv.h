@@ -103,6 +103,7 @@ struct qp {
 	uint32_t state;		/* enum qp_state_no */
 	uint32_t mtu;		/* bytes */
 	bool fatal;		/* a CQ of ours overflowed: to be ended at the next run (D-6) */
+	bool late;		/* `run` stands in xport.late, not in xport.run */
 	struct req req;
 	struct retry retry;
 	struct resp resp;
@@ -129,10 +130,24 @@ psn_dist(struct psn from, struct psn to)
 static inline bool
 qp_kick(struct qp *qp, struct xport *x)
 {
-	if (list_linked(&qp->run))
-		return false;
+	if (list_linked(&qp->run)) {
+		if (!qp->late)
+			return false;
+		list_del(&qp->run);
+	}
+	qp->late = false;
 	list_push(&x->run, &qp->run);
 	return true;
+}
+
+/* It owes an ACK and nothing else, and the ACK may wait. */
+static inline void
+qp_put_off(struct qp *qp, struct xport *x)
+{
+	if (list_linked(&qp->run))
+		return;
+	qp->late = true;
+	list_push(&x->late, &qp->run);
 }
 
 static inline struct req_wr *

@@ -330,8 +330,10 @@ resp_rx(struct qp *qp, struct xport *x, const struct wire_pkt *pkt)
 		cnt_drop(x->cnt, drops[at]);
 		xport_trace(x, TRACE_DROP, qp, pkt->psn, drops[at]);
 	}
-	if (resp_due(qp))
+	if (resp_due_now(qp, x))
 		qp_kick(qp, x);		/* C25 */
+	else if (resp_due(qp))
+		qp_put_off(qp, x);
 }
 
 void

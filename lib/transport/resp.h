@@ -41,6 +41,8 @@ enum drop_reason resp_rd_again(struct resp_job *job);
 void resp_forget(struct qp *qp);
 /* Something is. */
 bool resp_due(const struct qp *qp);
+/* Something is, and not only an ACK that may wait. */
+bool resp_due_now(const struct qp *qp, const struct xport *x);
 /* Sends the next packet that is owed, in PSN order: answers, a NAK or an ACK (C24). Bytes sent, or 0
  * when the outbox is full. Only when something is due and the path is ready. */
 uint32_t resp_send(struct qp *qp, struct xport *x);

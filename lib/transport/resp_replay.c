@@ -160,6 +160,14 @@ resp_due(const struct qp *qp)
 	return r->rd_pending || r->nak || r->ack_due;
 }
 
+bool
+resp_due_now(const struct qp *qp, const struct xport *x)
+{
+	const struct resp *r = &qp->resp;
+
+	return r->rd_pending || r->nak || (r->ack_due && !x->hold_acks);
+}
+
 static uint32_t
 send_aeth(struct qp *qp, struct xport *x, struct psn psn, uint8_t syndrome, uint32_t msn)
 {

@@ -160,6 +160,31 @@ earliest(const struct pair *p, const struct pair_frame *f)
 	return at;
 }
 
+/* Both ends' ACKs wait for a later step, now and then. */
+static void
+hold_some(struct pair *p)
+{
+	for (uint32_t i = 0; i < 2; i++) {
+		if (chance(p, p->conf.late))
+			p->side[i].x.hold_acks = true;
+		else if (p->conf.late)
+			xport_release_acks(&p->side[i].x);
+	}
+}
+
+/* Nothing else is due: is there an ACK that waits only because of hold_some()? Not any more. */
+static bool
+release_all(struct pair *p)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < 2 && p->conf.late; i++) {
+		any |= !list_empty(&p->side[i].x.late);
+		xport_release_acks(&p->side[i].x);
+	}
+	return any;
+}
+
 void
 pair_run(struct pair *p, uint64_t until)
 {
@@ -167,12 +192,16 @@ pair_run(struct pair *p, uint64_t until)
 		struct pair_frame *f;
 		uint64_t at;
 
+		hold_some(p);
 		run_side(&p->side[0]);
 		run_side(&p->side[1]);
 		f = wire_next(p);
 		at = earliest(p, f);
-		if (at == QP_NEVER || at > until)
+		if (at == QP_NEVER || at > until) {
+			if (release_all(p))
+				continue;
 			return;
+		}
 		if (at > p->now)
 			p->now = at;
 		for (uint32_t i = 0; i < 2; i++)

@@ -35,6 +35,7 @@ struct pair_conf {
 	/* the wire, in parts of a million */
 	uint64_t seed;
 	uint32_t loss, dup, reorder;
+	uint32_t late;		/* of the steps that put ACKs off, in parts of a million */
 };
 
 struct pair;

@@ -358,7 +358,8 @@ pair__stream_loss_dup_reorder(void)
 				.psn = { psns[seed % 3], psns[(seed + 1) % 3] }, .seed = seed * 4 + k,
 				.max_wr = 128, .retry_cnt = 7, .rnr_retry = 7, .loss = wires[k].loss,
 				.dup = wires[k].dup, .reorder = wires[k].reorder, .timeout = 6,
-				.max_inflight = seed % 5 == 4 ? 8 : 0 }));
+				.max_inflight = seed % 5 == 4 ? 8 : 0,
+				.late = seed % 2 ? 600000 : 0 }));
 }
 
 static const struct check_case cases[] = {

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What may wait a little, and until when? Called by the loop, with the lock.
+ *
+ * An ACK is put off so that the answer of a program that is waiting for the message goes out first,
+ * and so that one ACK stands for all frames that come one after another. It leaves in the first
+ * round that receives nothing, or after CORE_LATE_NS: at once for a program that looks more seldom
+ * than that. For a program that stops to poll just then, the background thread looks; only while that
+ * is within CORE_LATE_IDLE_NS does anything wait (C25).
+ */
+#include "engine/core.h"
+
+#include <rte_cycles.h>
+
+bool
+core_late_ok(const struct core *c, uint64_t tsc)
+{
+	uint64_t until = __atomic_load_n(&c->idle.until, __ATOMIC_RELAXED);
+
+	return !until || (int64_t)(until - tsc) <= (int64_t)c->patience;
+}
+
+void
+core_acks(struct core *c, enum core_how how, unsigned int received)
+{
+	bool more_come = how == CORE_ROUND_POST || received;
+
+	if (list_empty(&c->x.late))
+		c->late_since = c->x.now;
+	else if (!c->x.hold_acks || !more_come || c->x.now - c->late_since >= CORE_LATE_NS)
+		xport_release_acks(&c->x);
+}
+
+void
+core_settle(struct core *c)
+{
+	core_submit(c);
+	xport_release_acks(&c->x);
+	core_sched(c);
+	core_tx(c);
+}

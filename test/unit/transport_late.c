@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Unit tests of lib/transport: ACKs that wait for a later round, and what does not wait. */
+#include "check.h"
+#include "sim/pair.h"
+#include "transport/numbers.h"
+
+#define MS 1000000ull
+#define LEN 64u
+#define REMOTE (1u << 20)
+
+static struct pair *pair;
+static struct pair_side *a, *b;
+
+/* Side b holds its ACKs. */
+static void
+begin(const struct pair_conf *conf)
+{
+	pair = pair_new(conf);
+	a = &pair->side[0];
+	b = &pair->side[1];
+	b->x.hold_acks = true;
+}
+
+static void
+post(struct pair_side *s, uint8_t opcode, uint64_t wr_id)
+{
+	struct pair_side *peer = &pair->side[!s->index];
+	struct plx_sge sge = pair_sge(s, 0, LEN);
+	struct plx_sq_wqe w = {
+		.wr_id = wr_id, .opcode = opcode, .flags = PLX_WQE_SIGNALED, .num_sge = 1,
+		.rkey = peer->mr->key, .remote_addr = (uintptr_t)peer->mem + REMOTE,
+	};
+
+	pair_post_send(s, &w, &sge);
+}
+
+static void
+run(void)
+{
+	pair_run(pair, pair->now + MS / 2);
+}
+
+static uint64_t
+count(const struct pair_side *s, enum cnt which)
+{
+	return cnt_read(&s->cnt.cnt[which]);
+}
+
+static void
+hold_acks__one_for_all_that_came(void)
+{
+	struct plx_cqe e;
+
+	begin(&(struct pair_conf){ .retry_cnt = 7 });
+	for (uint64_t i = 0; i < 5; i++)
+		post(a, WR_RDMA_WRITE, i);
+	run();
+	CHECK_EQ(count(b, CNT_RX_REQUESTS), 5);
+	CHECK_EQ(count(b, CNT_TX_ACKS), 0);
+	CHECK(!pair_poll(a, 0, &e));
+	CHECK(!list_empty(&b->x.late));
+	xport_release_acks(&b->x);
+	CHECK(list_empty(&b->x.late));
+	run();
+	CHECK_EQ(count(b, CNT_TX_ACKS), 1);
+	for (uint64_t i = 0; i < 5; i++)
+		CHECK(pair_poll(a, 0, &e) && e.wr_id == i && e.status == WC_SUCCESS);
+	pair_free(pair);
+}
+
+/* What the QP itself has to say goes out, its ACK stays. */
+static void
+hold_acks__a_request_does_not_take_it_along(void)
+{
+	struct plx_cqe e;
+
+	begin(&(struct pair_conf){ .retry_cnt = 7 });
+	post(a, WR_RDMA_WRITE, 1);
+	run();
+	post(b, WR_RDMA_WRITE, 2);
+	CHECK(list_empty(&b->x.late));
+	run();
+	CHECK(pair_poll(b, 0, &e) && e.wr_id == 2);
+	CHECK(!pair_poll(a, 0, &e));
+	CHECK_EQ(count(b, CNT_TX_ACKS), 0);
+	CHECK(!list_empty(&b->x.late));
+	xport_release_acks(&b->x);
+	run();
+	CHECK(pair_poll(a, 0, &e) && e.wr_id == 1);
+	pair_free(pair);
+}
+
+/* The answer of a READ is not put off, and what stands before it is acknowledged first (C24). */
+static void
+hold_acks__not_before_an_answer(void)
+{
+	struct plx_cqe e;
+
+	begin(&(struct pair_conf){ .retry_cnt = 7 });
+	post(a, WR_RDMA_WRITE, 1);
+	run();
+	post(a, WR_RDMA_READ, 2);
+	run();
+	CHECK(pair_poll(a, 0, &e) && e.wr_id == 1);
+	CHECK(pair_poll(a, 0, &e) && e.wr_id == 2);
+	CHECK_EQ(count(b, CNT_TX_ACKS), 1);
+	CHECK(list_empty(&b->x.late));
+	pair_free(pair);
+}
+
+static void
+hold_acks__a_nak_does_not_wait(void)
+{
+	struct plx_cqe e;
+
+	begin(&(struct pair_conf){ .retry_cnt = 7 });
+	post(a, WR_RDMA_WRITE, 1);
+	run();
+	post(a, WR_SEND, 2);		/* nobody posted a receive; rnr_retry is 0 */
+	run();
+	CHECK_EQ(count(b, CNT_TX_NAK_RNR), 1);
+	CHECK(pair_poll(a, 0, &e) && e.wr_id == 1 && e.status == WC_SUCCESS);
+	CHECK(pair_poll(a, 0, &e) && e.wr_id == 2 && e.status == WC_RNR_RETRY_EXC_ERR);
+	pair_free(pair);
+}
+
+/* Longer than the peer's patience: it repeats, and gets its ACK. */
+static void
+hold_acks__past_a_timeout(void)
+{
+	struct plx_cqe e;
+
+	begin(&(struct pair_conf){ .retry_cnt = 7, .timeout = 8 });
+	post(a, WR_RDMA_WRITE, 1);
+	pair_run(pair, pair->now + 3 * MS);
+	CHECK(count(b, CNT_RX_DUPLICATES) >= 1);
+	CHECK_EQ(count(b, CNT_TX_ACKS), 0);
+	xport_release_acks(&b->x);
+	run();
+	CHECK_EQ(count(b, CNT_TX_ACKS), 1);
+	CHECK(pair_poll(a, 0, &e) && e.wr_id == 1 && e.status == WC_SUCCESS);
+	pair_free(pair);
+}
+
+static void
+hold_acks__qp_in_error_and_gone(void)
+{
+	const struct qp_attr attr = { .state = QPS_ERR };
+
+	begin(&(struct pair_conf){ .retry_cnt = 7 });
+	post(a, WR_RDMA_WRITE, 1);
+	run();
+	CHECK_EQ(qp_modify(b->qp, &b->x, QPM_STATE, &attr), 0);
+	xport_release_acks(&b->x);
+	run();
+	CHECK_EQ(count(b, CNT_TX_ACKS), 0);
+	pair_free(pair);
+
+	begin(&(struct pair_conf){ .retry_cnt = 7 });
+	post(a, WR_RDMA_WRITE, 1);
+	run();
+	CHECK(!list_empty(&b->x.late));
+	pair_free(pair);	/* qp_fini() takes it out of the list; the sanitizer looks */
+}
+
+static const struct check_case cases[] = {
+	CHECK_CASE(hold_acks__one_for_all_that_came),
+	CHECK_CASE(hold_acks__a_request_does_not_take_it_along),
+	CHECK_CASE(hold_acks__not_before_an_answer),
+	CHECK_CASE(hold_acks__a_nak_does_not_wait),
+	CHECK_CASE(hold_acks__past_a_timeout),
+	CHECK_CASE(hold_acks__qp_in_error_and_gone),
+};
+
+CHECK_MAIN(cases)
