@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run.h"
+#include "table.h"
 
 /* Types: R RC, C UC, D UD, G GSI, I XRC_INI, T XRC_TGT, * all. */
 static const struct {
@@ -51,7 +51,7 @@ static const struct {
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-static const char *const states[] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" };
+const char *const table_states[TABLE_STATES] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" };
 
 static const struct {
 	char letter;
@@ -69,6 +69,7 @@ static const char *const bits[] = {
 	"RATE",
 };
 #define BITS (sizeof(bits) / sizeof(bits[0]))
+_Static_assert(BITS == TABLE_BITS, "as table.h says");
 
 static uint32_t
 mask_of(struct run *r, const char *text)
@@ -87,26 +88,21 @@ static bool
 row_for(size_t i, size_t type, size_t from, size_t to)
 {
 	return (*rows[i].types == '*' || strchr(rows[i].types, types[type].letter)) &&
-	       (*rows[i].from == '*' || !strcmp(rows[i].from, states[from])) &&
-	       !strcmp(rows[i].to, states[to]);
+	       (*rows[i].from == '*' || !strcmp(rows[i].from, table_states[from])) &&
+	       !strcmp(rows[i].to, table_states[to]);
 }
-
-struct sets {
-	bool valid;
-	uint32_t required, optional;
-};
 
 /* RC and XRC never enter SQE, so what would lead out of it is not compared. */
 static bool
 reachable(size_t type, size_t from)
 {
-	return strcmp(states[from], "SQE") || strchr("DGC", types[type].letter);
+	return strcmp(table_states[from], "SQE") || strchr("DGC", types[type].letter);
 }
 
-static struct sets
+static struct table_sets
 sets_of(struct run *r, size_t type, size_t from, size_t to)
 {
-	struct sets s = { 0 };
+	struct table_sets s = { 0 };
 
 	for (size_t i = 0; i < ROWS; i++) {
 		if (!row_for(i, type, from, to))
@@ -119,13 +115,19 @@ sets_of(struct run *r, size_t type, size_t from, size_t to)
 	return s;
 }
 
+struct table_sets
+table_rc(struct run *r, size_t from, size_t to)
+{
+	return sets_of(r, 0, from, to);
+}
+
 static void
 check(struct run *r, size_t type, size_t from, size_t to, uint32_t mask, bool ok)
 {
 	int rc = qp_state_check(types[type].type, (uint32_t)from, (uint32_t)to, mask);
 
 	if ((rc == 0) != ok)
-		run_fail(r, "type %c, %s to %s, mask 0x%x: %d", types[type].letter, states[from], states[to],
+		run_fail(r, "type %c, %s to %s, mask 0x%x: %d", types[type].letter, table_states[from], table_states[to],
 			 mask, rc);
 }
 
@@ -133,7 +135,7 @@ check(struct run *r, size_t type, size_t from, size_t to, uint32_t mask, bool ok
 static unsigned int
 check_pair(struct run *r, size_t type, size_t from, size_t to)
 {
-	struct sets s = sets_of(r, type, from, to);
+	struct table_sets s = sets_of(r, type, from, to);
 	uint32_t base = s.required | IBV_QP_STATE;
 	unsigned int n = 1;
 

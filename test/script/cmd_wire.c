@@ -127,6 +127,7 @@ wire_line(struct run *r, struct words *w, bool outgoing)
 {
 	const char *name = words_next(w);
 	const struct message *m = name ? message_find(name) : NULL;
+	uint64_t repeat = run_opt(r, w, "repeat", 1);
 	struct want t;
 
 	if (!name)
@@ -139,7 +140,8 @@ wire_line(struct run *r, struct words *w, bool outgoing)
 	if (outgoing)
 		expect_one(r, &t);
 	else
-		inject_one(r, &t);
+		for (; repeat; repeat--)
+			inject_one(r, &t);
 }
 
 static void
@@ -208,6 +210,28 @@ cmd_wait(struct run *r, struct words *w)
 			 (unsigned long long)(r->h.x.now - start), (unsigned long long)from);
 }
 
+/*
+ * take: whatever the answer was, at most one packet that is a response, and whatever it meant for the
+ * application. For packets of which only the limits of the answer are told.
+ */
+static void
+cmd_take(struct run *r, struct words *w)
+{
+	struct host *h = &r->h;
+	const struct pkt_op *op;
+	struct pkt p;
+
+	(void)w;
+	if (h->frames) {
+		if (pkt_decode(h->frames->bytes, h->frames->len, &p) || !(op = pkt_op(p.opcode)) ||
+		    !op->response)
+			run_fail(r, "the answer is no response");
+		if (h->frames->next)
+			run_fail(r, "more than one packet for an answer");
+	}
+	host_forget(h);
+}
+
 /* quiet T: nothing at all happens. */
 static void
 cmd_quiet(struct run *r, struct words *w)
@@ -222,5 +246,5 @@ cmd_quiet(struct run *r, struct words *w)
 
 const struct cmd cmd_wire[] = {
 	{ ">", cmd_expect }, { "<", cmd_inject }, { "raw", cmd_raw }, { "wait", cmd_wait },
-	{ "quiet", cmd_quiet }, { NULL, NULL },
+	{ "quiet", cmd_quiet }, { "take", cmd_take }, { NULL, NULL },
 };

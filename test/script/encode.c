@@ -137,7 +137,11 @@ body(const struct pkt *p, uint8_t *at)
 	struct out o = { at };
 	size_t len;
 
-	put_bth(&o, p, pad);
+	put_bth(&o, p, p->body && p->pad < 0 ? 0 : pad);
+	if (p->body) {
+		put_bytes(&o, p->body, p->body_len);
+		return (size_t)(o.at - at);
+	}
 	put_exts(&o, p);
 	put_bytes(&o, p->payload, p->payload_len);
 	for (unsigned int i = 0; i < natural; i++)
@@ -171,5 +175,7 @@ pkt_encode(const struct pkt *p, uint8_t *out)
 		put(&o, icrc >> 8 * i & 0xff, 1);
 	for (uint32_t i = 0; i < p->trail; i++)
 		put(&o, 0xee, 1);
+	if (p->flip && (p->flip - 1) / 8 < (size_t)(o.at - out))
+		out[(p->flip - 1) / 8] ^= (uint8_t)(1u << (p->flip - 1) % 8);
 	return (size_t)(o.at - out);
 }

@@ -9,6 +9,9 @@
 
 #define SLOTS_MAX 64u
 
+static struct mr_table *mrs;
+static struct demux *demux;
+
 void
 host_init(struct host *h)
 {
@@ -17,8 +20,13 @@ host_init(struct host *h)
 	h->quantum = 65536;
 	h->slot_room = malloc((size_t)SLOTS_MAX * PKT_MAX);
 	h->slot = calloc(SLOTS_MAX, sizeof(*h->slot));
-	h->mrs = mr_table_new(64);
-	h->demux = demux_new();
+	/* to free them is long work, and each run leaves them empty */
+	if (!mrs)
+		mrs = mr_table_new(64);
+	if (!demux)
+		demux = demux_new();
+	h->mrs = mrs;
+	h->demux = demux;
 	if (!h->slot_room || !h->slot || !h->mrs || !h->demux || trace_init(&h->trace, 64))
 		abort();
 	for (uint32_t i = 0; i < SLOTS_MAX; i++)
@@ -31,9 +39,11 @@ host_init(struct host *h)
 	h->x.now = 1000000000;
 }
 
-static void
-free_news(struct host *h)
+void
+host_forget(struct host *h)
 {
+	h->x.num_events = 0;
+	h->notified[0] = h->notified[1] = 0;
 	while (h->frames) {
 		struct host_frame *f = h->frames;
 
@@ -47,7 +57,9 @@ free_news(struct host *h)
 			h->cqes[i] = c->next;
 			free(c);
 		}
+		h->cqes_end[i] = &h->cqes[i];
 	}
+	h->frames_end = &h->frames;
 }
 
 void
@@ -60,9 +72,7 @@ host_fini(struct host *h)
 		free(h->mr[i].room);
 		free(h->mr[i].shadow);
 	}
-	free_news(h);
-	demux_free(h->demux);
-	mr_table_free(h->mrs);
+	host_forget(h);
 	trace_fini(&h->trace);
 	free(h->slot);
 	free(h->slot_room);

@@ -109,6 +109,9 @@ void host_note(struct host *h, const char *fmt, ...) __attribute__((format(print
 /* The host did what no script can allow; the first reason stays. */
 void host_broke(struct host *h, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* What no line claimed is gone: frames, completions, events. */
+void host_forget(struct host *h);
+
 /* host_mem.c */
 struct host_mr *host_mr_add(struct host *h, const char *name, const struct mr *desc);
 struct host_mr *host_mr_find(struct host *h, const char *name);

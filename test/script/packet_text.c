@@ -117,6 +117,7 @@ read_l3(struct run *r, struct words *w, struct pkt *p)
 	p->udp_len_add = (int)run_opt(r, w, "udp_len_add", 0);
 	p->cut = (uint32_t)run_opt(r, w, "cut", 0);
 	p->trail = (uint32_t)run_opt(r, w, "trail", 0);
+	p->flip = words_opt(w, "flip") ? (uint32_t)run_opt(r, w, "flip", 0) + 1 : 0;
 }
 
 static void
@@ -145,7 +146,7 @@ read_exts(struct run *r, struct words *w, struct want *t, bool outgoing)
 void
 packet_read(struct run *r, struct words *w, const char *name, struct want *t, bool outgoing)
 {
-	const char *payload = words_opt(w, "payload");
+	const char *payload = words_opt(w, "payload"), *body = words_opt(w, "body");
 	uint8_t syndrome;
 	int opcode = opcode_of(r, name, &syndrome);
 
@@ -157,6 +158,8 @@ packet_read(struct run *r, struct words *w, const char *name, struct want *t, bo
 	t->p.syndrome = syndrome;
 	if (payload)
 		t->p.payload = data_parse(r, payload, &t->p.payload_len);
+	if (body)
+		t->p.body = data_parse(r, body, &t->p.body_len);
 	t->p.ackreq = words_flag(w, "ackreq");
 	t->any_ackreq = words_flag(w, "ackreq?");
 	t->mid_ackreq = words_flag(w, "mid_ackreq?");

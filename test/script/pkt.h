@@ -63,6 +63,9 @@ struct pkt {
 	int ip_len_add, udp_len_add;
 	uint32_t cut;		/* bytes taken off before the ICRC */
 	uint32_t trail;		/* bytes after the packet */
+	const uint8_t *body;	/* instead of all between BTH and ICRC, when not NULL */
+	uint32_t body_len;
+	uint32_t flip;		/* 1 + number of a bit of the frame that flips on the way */
 	uint8_t pad_byte;
 	/* what the decoder found */
 	bool icrc_ok;

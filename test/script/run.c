@@ -108,7 +108,7 @@ static const struct cmd *
 find(const char *name)
 {
 	static const struct cmd *const all[] = { cmd_setup, cmd_post, cmd_wire, cmd_check, cmd_modify,
-					   cmd_table };
+					   cmd_table, cmd_moves, cmd_pair };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		for (const struct cmd *c = all[i]; c->name; c++)

@@ -83,7 +83,7 @@ struct cmd {
 	void (*run)(struct run *r, struct words *w);
 };
 extern const struct cmd cmd_setup[], cmd_post[], cmd_wire[], cmd_check[], cmd_modify[],
-	cmd_table[];
+	cmd_table[], cmd_moves[], cmd_pair[];
 
 /* For `qp` and run_qp(): makes a QP from options. */
 void setup_qp(struct run *r, struct words *w);
