@@ -134,6 +134,15 @@ static const uint8_t nak_faults[] = {
 	[AETH_NAK_REM_OP - AETH_NAK_SEQ] = FAULT_REM_OP,
 };
 
+/* A READ of which some responses are missing can be the one that is refused (B16). */
+static bool
+in_oldest(struct comp_job *job)
+{
+	const struct req_wr *wr = oldest(job);
+
+	return psn_in(job->psn, wr->first, wr->npsn);
+}
+
 static enum comp_step
 nak(struct comp_job *job)
 {
@@ -147,7 +156,7 @@ nak(struct comp_job *job)
 		settle(job, job->psn);
 		return COMP_AGAIN;
 	}
-	if (!settle(job, job->psn))
+	if (!settle(job, job->psn) && !in_oldest(job))
 		return COMP_AGAIN;
 	cnt_add(job->x->cnt, CNT_RX_NAK_ERR, 1);
 	job->fault = (enum fault)nak_faults[code];
