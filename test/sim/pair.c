@@ -9,28 +9,16 @@
 #include "wire/icrc.h"
 
 #define SLOTS 32u
-#define FRAME_ROOM 4608u
-#define WIRE_MAX 1024u
 #define DELAY_NS 1000u
-#define NS_PER_BYTE_X100 8u	/* 100 Gb/s */
+#define BYTE_PS 80u		/* 100 Gb/s */
 #define QUANTUM 16384u
-#define QPN(side) (0x001234u + (side) * 0x111111u)
+/* Any two of one side differ in three bits: a turned one never names another QP. */
+#define QPN(side, n) ((0x001234u + (side) * 0x111111u) ^ (n) * (1u << 6 | 1u << 11 | 1u << 17))
 
-struct pair_frame {
-	uint64_t at;
-	uint64_t seq;
-	uint32_t from, len;
-	bool used;
-	uint8_t data[FRAME_ROOM];
-};
-
-struct pair_wire {
-	struct pair_frame frame[WIRE_MAX];
-	uint64_t seq, rng;
-	uint64_t free_at[2];
-	struct out_slot slot[2][SLOTS];
-	struct outbox out[2];
-	uint8_t room[2][SLOTS][FRAME_ROOM];
+struct pair_out {
+	struct out_slot slot[SLOTS];
+	struct outbox box;
+	uint8_t room[SLOTS][SIM_FRAME_MAX];
 };
 
 uint64_t
@@ -46,87 +34,46 @@ pair_random(uint64_t *state)
 static bool
 chance(struct pair *p, uint32_t ppm)
 {
-	return ppm && pair_random(&p->wire->rng) % 1000000 < ppm;
-}
-
-static void
-wire_add(struct pair *p, uint32_t from, const uint8_t *data, uint32_t len, uint64_t at)
-{
-	struct pair_wire *w = p->wire;
-
-	for (uint32_t i = 0; i < WIRE_MAX; i++) {
-		struct pair_frame *f = &w->frame[(w->seq + i) % WIRE_MAX];
-
-		if (f->used)
-			continue;
-		f->used = true;
-		f->at = at;
-		f->seq = w->seq++;
-		f->from = from;
-		f->len = len;
-		memcpy(f->data, data, len);
-		return;
-	}
-	assert(!"the wire is full");
+	return ppm && pair_random(&p->rng) % 1000000 < ppm;
 }
 
 static void
 wire_send(struct pair *p, uint32_t from, const uint8_t *data, uint32_t len)
 {
-	struct pair_wire *w = p->wire;
-	uint64_t start = w->free_at[from] > p->now ? w->free_at[from] : p->now;
-	uint64_t at = start + len * NS_PER_BYTE_X100 / 100 + DELAY_NS;
 	struct wire_pkt pkt;
 
 	p->frames++;
-	w->free_at[from] = at - DELAY_NS;
 	if (wire_parse(data, len, &pkt) != DROP_NONE || !wire_icrc_ok(&pkt))
 		assert(!"a frame of ours that does not parse");
-	if ((p->filter && !p->filter(p, from, &pkt)) || chance(p, p->conf.loss)) {
-		p->lost++;
-		return;
-	}
-	if (chance(p, p->conf.reorder)) {
-		at += 1 + pair_random(&w->rng) % (4 * DELAY_NS);
-		p->delayed++;
-	}
-	wire_add(p, from, data, len, at);
-	if (chance(p, p->conf.dup)) {
-		p->doubled++;
-		wire_add(p, from, data, len, at + pair_random(&w->rng) % (8 * DELAY_NS));
-	}
+	if (p->sent)
+		p->sent(p, from, &pkt);
+	if (p->filter && !p->filter(p, from, &pkt))
+		sim_wire_lose(p->wire, p->now, from, len);
+	else
+		sim_wire_send(p->wire, p->now, from, data, len);
 }
 
-static struct pair_frame *
-wire_next(struct pair *p)
-{
-	struct pair_frame *best = NULL;
-
-	for (uint32_t i = 0; i < WIRE_MAX; i++) {
-		struct pair_frame *f = &p->wire->frame[i];
-
-		if (f->used && (!best || f->at < best->at || (f->at == best->at && f->seq < best->seq)))
-			best = f;
-	}
-	return best;
-}
-
+/* As the engine does with what it received. */
 static void
-deliver(struct pair *p, struct pair_frame *f)
+deliver(struct pair *p, struct sim_frame *f)
 {
 	struct pair_side *to = &p->side[!f->from];
+	struct wire_pkt pkt = { .psn = { 0 } };
 	enum drop_reason why;
-	struct wire_pkt pkt;
 	struct qp *qp;
 
 	why = wire_parse(f->data, f->len, &pkt);
+	if (why == DROP_NONE && !wire_icrc_ok(&pkt))
+		why = DROP_ICRC;
 	if (why == DROP_NONE)
 		why = demux_rx(to->demux, &pkt, &qp);
+	if (p->came)
+		p->came(p, f, &pkt, why);
 	if (why == DROP_NONE)
 		qp_rx(qp, &to->x, &pkt);
 	else
 		cnt_drop(&to->cnt, why);
-	f->used = false;
+	sim_wire_done(p->wire, f);
 }
 
 static void
@@ -150,13 +97,15 @@ run_side(struct pair_side *s)
 }
 
 static uint64_t
-earliest(const struct pair *p, const struct pair_frame *f)
+earliest(const struct pair *p)
 {
+	const struct sim_frame *f = sim_wire_first(p->wire);
 	uint64_t at = f ? f->at : QP_NEVER;
 
 	for (uint32_t i = 0; i < 2; i++)
-		if (qp_wake_at(p->side[i].qp) < at)
-			at = qp_wake_at(p->side[i].qp);
+		for (uint32_t n = 0; n < p->num_qps; n++)
+			if (qp_wake_at(p->side[i].q[n].qp) < at)
+				at = qp_wake_at(p->side[i].q[n].qp);
 	return at;
 }
 
@@ -185,18 +134,25 @@ release_all(struct pair *p)
 	return any;
 }
 
+static void
+run_timers(struct pair_side *s)
+{
+	for (uint32_t n = 0; n < s->pair->num_qps; n++)
+		if (qp_wake_at(s->q[n].qp) <= s->pair->now)
+			qp_timer(s->q[n].qp, &s->x);
+}
+
 void
 pair_run(struct pair *p, uint64_t until)
 {
 	for (;;) {
-		struct pair_frame *f;
+		struct sim_frame *f;
 		uint64_t at;
 
 		hold_some(p);
 		run_side(&p->side[0]);
 		run_side(&p->side[1]);
-		f = wire_next(p);
-		at = earliest(p, f);
+		at = earliest(p);
 		if (at == QP_NEVER || at > until) {
 			if (release_all(p))
 				continue;
@@ -206,13 +162,10 @@ pair_run(struct pair *p, uint64_t until)
 			p->now = at;
 		for (uint32_t i = 0; i < 2; i++)
 			p->side[i].x.now = p->now;
-		while (f && f->at <= p->now) {
-			deliver(p, f);
-			f = wire_next(p);
-		}
-		for (uint32_t i = 0; i < 2; i++)
-			if (qp_wake_at(p->side[i].qp) <= p->now)
-				qp_timer(p->side[i].qp, &p->side[i].x);
+		while ((f = sim_wire_first(p->wire)) && f->at <= p->now)
+			deliver(p, sim_wire_take(p->wire));
+		run_timers(&p->side[0]);
+		run_timers(&p->side[1]);
 	}
 }
 
@@ -251,6 +204,8 @@ defaults(struct pair_conf *c)
 	DEFAULT(max_rd_atomic, 4);
 	DEFAULT(timeout, 8);
 	DEFAULT(min_rnr_timer, 1);
+	DEFAULT(delay_ns, DELAY_NS);
+	DEFAULT(byte_ps, BYTE_PS);
 #undef DEFAULT
 }
 
@@ -278,56 +233,72 @@ make_path(struct qp_path *path, uint32_t side, bool ip6)
 }
 
 static void
-make_queues(struct pair_side *s, struct qp_conf *c)
+make_queues(struct pair_qp *q, const struct pair_conf *pc, struct qp_conf *c)
 {
-	const struct pair_conf *pc = &s->pair->conf;
 	struct wq_conf *wq[2] = { &c->sq, &c->rq };
 
-	s->cq_log2 = log2_up(pc->cq_size);
+	q->cq_log2 = log2_up(pc->cq_size);
 	for (uint32_t i = 0; i < 2; i++) {
-		s->cq_ctl[i] = zeroed(sizeof(*s->cq_ctl[i]));
-		s->cq_ring[i] = zeroed(sizeof(struct plx_cqe) << s->cq_log2);
-		cq_init(&s->cq[i], s->cq_ctl[i], s->cq_ring[i], s->cq_log2, pc->cq_size);
+		q->cq_ctl[i] = zeroed(sizeof(*q->cq_ctl[i]));
+		q->cq_ring[i] = zeroed(sizeof(struct plx_cqe) << q->cq_log2);
+		cq_init(&q->cq[i], q->cq_ctl[i], q->cq_ring[i], q->cq_log2, pc->cq_size);
 		wq[i]->log2_size = log2_up(pc->max_wr);
 		wq[i]->max_wr = pc->max_wr;
 		wq[i]->max_sge = pc->max_sge;
 		wq[i]->stride = i ? plx_rq_stride(pc->max_sge) : plx_sq_stride(pc->max_sge, pc->max_inline);
-		s->wq_ctl[i] = wq[i]->ctl = zeroed(sizeof(*wq[i]->ctl));
-		s->wq_slots[i] = wq[i]->slots = zeroed((size_t)wq[i]->stride << wq[i]->log2_size);
+		q->wq_ctl[i] = wq[i]->ctl = zeroed(sizeof(*wq[i]->ctl));
+		q->wq_slots[i] = wq[i]->slots = zeroed((size_t)wq[i]->stride << wq[i]->log2_size);
 	}
 }
 
 static void
-connect_qp(struct pair_side *s)
+connect_qp(struct pair_qp *q, const struct pair_conf *pc)
 {
-	const struct pair_conf *pc = &s->pair->conf;
+	struct pair_side *s = q->side;
 	struct qp_attr a = {
 		.state = 1, .port_num = 1, .access_flags = pc->access, .path_mtu = pc->mtu,
-		.dest_qpn = QPN(!s->index), .sq_psn = pc->psn[s->index], .rq_psn = pc->psn[!s->index],
+		.dest_qpn = QPN(!s->index, q->index), .sq_psn = pc->psn[s->index],
+		.rq_psn = pc->psn[!s->index],
 		.max_rd_atomic = pc->max_rd_atomic, .max_dest_rd_atomic = pc->max_rd_atomic,
 		.min_rnr_timer = pc->min_rnr_timer, .timeout = pc->timeout,
-		.retry_cnt = pc->retry_cnt, .rnr_retry = pc->rnr_retry, .path = s->path,
+		.retry_cnt = pc->retry_cnt, .rnr_retry = pc->rnr_retry, .path = q->path,
 	};
-	int err = qp_modify(s->qp, &s->x, 1 << 0 | 1 << 3 | 1 << 4 | 1 << 5, &a);
+	int err = qp_modify(q->qp, &s->x, 1 << 0 | 1 << 3 | 1 << 4 | 1 << 5, &a);
 
 	a.state = 2;
-	err |= qp_modify(s->qp, &s->x, 1 << 0 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 15 | 1 << 17 | 1 << 20,
+	err |= qp_modify(q->qp, &s->x, 1 << 0 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 15 | 1 << 17 | 1 << 20,
 			 &a);
 	a.state = 3;
-	err |= qp_modify(s->qp, &s->x, 1 << 0 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 13 | 1 << 16, &a);
+	err |= qp_modify(q->qp, &s->x, 1 << 0 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 13 | 1 << 16, &a);
 	assert(!err);
 	(void)err;
+}
+
+static void
+make_qp(struct pair_side *s, uint32_t n, const struct pair_conf *pc)
+{
+	struct pair_qp *q = &s->q[n];
+	struct qp_conf c = {
+		.qpn = QPN(s->index, n), .handle = 7 + s->index + 2 * n, .gen = 3, .type = 2, .pd = 1,
+		.send_cq = &q->cq[0], .recv_cq = &q->cq[1], .max_inline = pc->max_inline,
+		.port_ip_mtu = 4200, .dev_max_rd_atomic = 16, .dev_max_dest_rd_atomic = 16,
+	};
+
+	q->side = s;
+	q->index = n;
+	make_queues(q, pc, &c);
+	make_path(&q->path, s->index, pc->ip6);
+	q->qp = zeroed(qp_size());
+	if (qp_init(q->qp, &c))
+		assert(!"conf");
+	demux_add(s->demux, c.qpn, q->qp);
+	connect_qp(q, pc);
 }
 
 static void
 make_side(struct pair *p, uint32_t index)
 {
 	struct pair_side *s = &p->side[index];
-	struct qp_conf c = {
-		.qpn = QPN(index), .handle = 7 + index, .gen = 3, .type = 2, .pd = 1,
-		.send_cq = &s->cq[0], .recv_cq = &s->cq[1], .max_inline = p->conf.max_inline,
-		.port_ip_mtu = 4200, .dev_max_rd_atomic = 16, .dev_max_dest_rd_atomic = 16,
-	};
 	struct mr d = { .pd = 1, .access = 15, .length = PAIR_MEM };
 	uint8_t *all = zeroed(PAIR_MEM + 2 * PAIR_RED);
 
@@ -341,18 +312,33 @@ make_side(struct pair *p, uint32_t index)
 	s->mrs = mr_table_new(64);
 	mr_add(s->mrs, &d, &s->mr);
 	for (uint32_t i = 0; i < SLOTS; i++)
-		p->wire->slot[index][i].data = p->wire->room[index][i];
-	p->wire->out[index] = (struct outbox){ .slot = p->wire->slot[index], .cap = SLOTS };
-	xport_init(&s->x, &p->wire->out[index], s->mrs, &s->cnt, NULL);
+		p->out[index].slot[i].data = p->out[index].room[i];
+	p->out[index].box = (struct outbox){ .slot = p->out[index].slot, .cap = SLOTS };
+	xport_init(&s->x, &p->out[index].box, s->mrs, &s->cnt, NULL);
 	s->x.max_inflight = p->conf.max_inflight;
-	make_queues(s, &c);
-	make_path(&s->path, index, p->conf.ip6);
-	s->qp = zeroed(qp_size());
-	if (qp_init(s->qp, &c))
-		assert(!"conf");
 	s->demux = demux_new();
-	demux_add(s->demux, c.qpn, s->qp);
-	connect_qp(s);
+}
+
+static uint64_t
+chance_of(uint32_t ppm)
+{
+	return ppm * PORT_CHANCE_ONE / 1000000;
+}
+
+static struct sim_wire *
+make_wire(const struct pair_conf *c)
+{
+	struct sim_wire_conf w = {
+		.impair = {
+			.drop = chance_of(c->loss), .dup = chance_of(c->dup),
+			.reorder = chance_of(c->reorder), .corrupt = chance_of(c->corrupt),
+			.seed = c->seed,
+		},
+		.forge = chance_of(c->forge), .delay_ns = c->delay_ns, .frame_ns = c->frame_ns,
+		.byte_ps = c->byte_ps, .only = c->only, .num_only = c->num_only,
+	};
+
+	return sim_wire_new(&w);
 }
 
 struct pair *
@@ -365,15 +351,44 @@ pair_new(const struct pair_conf *conf)
 	p->conf = *conf;
 	defaults(&p->conf);
 	p->now = 1000000;
-	p->wire = calloc(1, sizeof(*p->wire));
-	if (!p->wire) {
+	p->rng = p->conf.seed;
+	p->wire = make_wire(&p->conf);
+	p->out = calloc(2, sizeof(*p->out));
+	if (!p->wire || !p->out) {
+		free(p->wire);
+		free(p->out);
 		free(p);
 		return NULL;
 	}
-	p->wire->rng = p->conf.seed;
 	make_side(p, 0);
 	make_side(p, 1);
+	pair_add(p, &p->conf);
 	return p;
+}
+
+uint32_t
+pair_add(struct pair *p, const struct pair_conf *conf)
+{
+	struct pair_conf c = *conf;
+
+	assert(p->num_qps < PAIR_QPS);
+	defaults(&c);
+	make_qp(&p->side[0], p->num_qps, &c);
+	make_qp(&p->side[1], p->num_qps, &c);
+	return p->num_qps++;
+}
+
+static void
+free_qp(struct pair_qp *q)
+{
+	qp_fini(q->qp, &q->side->x);
+	free(q->qp);
+	for (uint32_t k = 0; k < 2; k++) {
+		free(q->cq_ctl[k]);
+		free(q->cq_ring[k]);
+		free(q->wq_ctl[k]);
+		free(q->wq_slots[k]);
+	}
 }
 
 void
@@ -382,68 +397,81 @@ pair_free(struct pair *p)
 	for (uint32_t i = 0; i < 2; i++) {
 		struct pair_side *s = &p->side[i];
 
-		qp_fini(s->qp, &s->x);
-		free(s->qp);
+		for (uint32_t n = 0; n < p->num_qps; n++)
+			free_qp(&s->q[n]);
 		demux_free(s->demux);
 		mr_table_free(s->mrs);
 		free(s->mem - PAIR_RED);
-		for (uint32_t k = 0; k < 2; k++) {
-			free(s->cq_ctl[k]);
-			free(s->cq_ring[k]);
-			free(s->wq_ctl[k]);
-			free(s->wq_slots[k]);
-		}
 	}
-	free(p->wire);
+	sim_wire_free(p->wire);
+	free(p->out);
 	free(p);
 }
 
 /* The application's side of the rings */
 
 void
-pair_post_send(struct pair_side *s, const struct plx_sq_wqe *w, const void *sge_or_data)
+pair_qp_post_send(struct pair_qp *q, const struct plx_sq_wqe *w, const void *sge_or_data)
 {
-	const struct wq_conf *c = &qp_conf(s->qp)->sq;
-	uint32_t tail = s->wq_ctl[0]->tail;
-	uint8_t *slot = s->wq_slots[0] + (size_t)(tail & ((1u << c->log2_size) - 1)) * c->stride;
+	const struct wq_conf *c = &qp_conf(q->qp)->sq;
+	uint32_t tail = q->wq_ctl[0]->tail;
+	uint8_t *slot = q->wq_slots[0] + (size_t)(tail & ((1u << c->log2_size) - 1)) * c->stride;
 	size_t len = w->flags & PLX_WQE_INLINE ? w->length : w->num_sge * sizeof(struct plx_sge);
 
 	memcpy(slot, w, sizeof(*w));
 	if (len)
 		memcpy(slot + sizeof(*w), sge_or_data, len);
-	__atomic_store_n(&s->wq_ctl[0]->tail, tail + 1, __ATOMIC_RELEASE);
-	s->x.now = s->pair->now;
-	qp_sq_bell(s->qp, &s->x);
+	__atomic_store_n(&q->wq_ctl[0]->tail, tail + 1, __ATOMIC_RELEASE);
+	q->side->x.now = q->side->pair->now;
+	qp_sq_bell(q->qp, &q->side->x);
 }
 
 void
-pair_post_recv(struct pair_side *s, uint64_t wr_id, const struct plx_sge *sge, uint32_t num_sge)
+pair_qp_post_recv(struct pair_qp *q, uint64_t wr_id, const struct plx_sge *sge, uint32_t num_sge)
 {
-	const struct wq_conf *c = &qp_conf(s->qp)->rq;
-	uint32_t tail = s->wq_ctl[1]->tail;
-	uint8_t *slot = s->wq_slots[1] + (size_t)(tail & ((1u << c->log2_size) - 1)) * c->stride;
+	const struct wq_conf *c = &qp_conf(q->qp)->rq;
+	uint32_t tail = q->wq_ctl[1]->tail;
+	uint8_t *slot = q->wq_slots[1] + (size_t)(tail & ((1u << c->log2_size) - 1)) * c->stride;
 	struct plx_rq_wqe w = { .wr_id = wr_id, .num_sge = num_sge };
 
 	memcpy(slot, &w, sizeof(w));
 	if (num_sge)
 		memcpy(slot + sizeof(w), sge, num_sge * sizeof(*sge));
-	__atomic_store_n(&s->wq_ctl[1]->tail, tail + 1, __ATOMIC_RELEASE);
-	s->x.now = s->pair->now;
-	if (s->wq_ctl[1]->bell_wanted)
-		qp_rq_bell(s->qp, &s->x);
+	__atomic_store_n(&q->wq_ctl[1]->tail, tail + 1, __ATOMIC_RELEASE);
+	q->side->x.now = q->side->pair->now;
+	if (q->wq_ctl[1]->bell_wanted)
+		qp_rq_bell(q->qp, &q->side->x);
+}
+
+bool
+pair_qp_poll(struct pair_qp *q, uint32_t queue, struct plx_cqe *out)
+{
+	struct plx_cq_ctl *ctl = q->cq_ctl[queue];
+	struct plx_cqe *e = &q->cq_ring[queue][ctl->head & ((1u << q->cq_log2) - 1)];
+
+	if (__atomic_load_n(&e->phase, __ATOMIC_ACQUIRE) != plx_cqe_phase(ctl->head, q->cq_log2))
+		return false;
+	*out = *e;
+	__atomic_store_n(&ctl->head, ctl->head + 1, __ATOMIC_RELEASE);
+	return true;
+}
+
+void
+pair_post_send(struct pair_side *s, const struct plx_sq_wqe *w, const void *sge_or_data)
+{
+	pair_qp_post_send(s->q, w, sge_or_data);
+}
+
+void
+pair_post_recv(struct pair_side *s, uint64_t wr_id, const struct plx_sge *sge, uint32_t num_sge)
+{
+	pair_qp_post_recv(s->q, wr_id, sge, num_sge);
 }
 
 bool
 pair_poll(struct pair_side *s, uint32_t queue, struct plx_cqe *out)
 {
-	struct plx_cq_ctl *ctl = s->cq_ctl[queue];
-	struct plx_cqe *e = &s->cq_ring[queue][ctl->head & ((1u << s->cq_log2) - 1)];
-
-	if (__atomic_load_n(&e->phase, __ATOMIC_ACQUIRE) != plx_cqe_phase(ctl->head, s->cq_log2))
-		return false;
-	*out = *e;
-	__atomic_store_n(&ctl->head, ctl->head + 1, __ATOMIC_RELEASE);
-	return true;
+	return pair_qp_poll(s->q, queue, out);
 }
 
 struct plx_sge

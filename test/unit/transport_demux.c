@@ -46,11 +46,11 @@ good_pkt(struct pair_side *s, enum wire_op op)
 {
 	struct wire_pkt pkt = {
 		.opcode = (uint8_t)op, .info = &wire_op_info[op], .pkey = 0xffff,
-		.dest_qpn = qp_num(s->qp),
+		.dest_qpn = qp_num(s->q->qp),
 	};
 
-	memcpy(pkt.src_gid, s->path.dst_gid, 16);
-	memcpy(pkt.dst_gid, s->path.src_gid, 16);
+	memcpy(pkt.src_gid, s->q->path.dst_gid, 16);
+	memcpy(pkt.dst_gid, s->q->path.src_gid, 16);
 	return pkt;
 }
 
@@ -63,7 +63,7 @@ demux_rx__reasons(void)
 	struct qp *qp = NULL;
 
 	CHECK_EQ(demux_rx(s->demux, &pkt, &qp), DROP_NONE);
-	CHECK(qp == s->qp);
+	CHECK(qp == s->q->qp);
 	pkt.dest_qpn ^= 1;
 	CHECK_EQ(demux_rx(s->demux, &pkt, &qp), DROP_QPN);
 	for (uint32_t class = 1; class < 8; class++) {
@@ -108,15 +108,15 @@ demux_rx__states(void)
 	struct qp *qp;
 
 	CHECK_EQ(demux_rx(s->demux, &resp, &qp), DROP_NONE);
-	CHECK_EQ(qp_modify(s->qp, &s->x, QPM_STATE, &a), 0);
+	CHECK_EQ(qp_modify(s->q->qp, &s->x, QPM_STATE, &a), 0);
 	CHECK_EQ(demux_rx(s->demux, &req, &qp), DROP_NONE);
 	CHECK_EQ(demux_rx(s->demux, &resp, &qp), DROP_NONE);
 	a.state = QPS_ERR;
-	CHECK_EQ(qp_modify(s->qp, &s->x, QPM_STATE, &a), 0);
+	CHECK_EQ(qp_modify(s->q->qp, &s->x, QPM_STATE, &a), 0);
 	CHECK_EQ(demux_rx(s->demux, &req, &qp), DROP_QP_STATE);
 	CHECK_EQ(demux_rx(s->demux, &resp, &qp), DROP_QP_STATE);
 	a.state = QPS_RESET;
-	CHECK_EQ(qp_modify(s->qp, &s->x, QPM_STATE, &a), 0);
+	CHECK_EQ(qp_modify(s->q->qp, &s->x, QPM_STATE, &a), 0);
 	CHECK_EQ(demux_rx(s->demux, &req, &qp), DROP_QP_STATE);
 	pair_free(p);
 }

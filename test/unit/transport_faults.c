@@ -64,8 +64,8 @@ faults__bad_key_then_more(void)
 		pair_post_send(a, &w, &sge);
 	}
 	pair_run(p, p->now + SECOND);
-	CHECK_EQ(qp_state(a->qp), QPS_ERR);
-	CHECK_EQ(qp_state(p->side[1].qp), QPS_ERR);
+	CHECK_EQ(qp_state(a->q->qp), QPS_ERR);
+	CHECK_EQ(qp_state(p->side[1].q->qp), QPS_ERR);
 	for (uint64_t i = 7; i <= 11; i++) {
 		w.wr_id = i;
 		pair_post_send(a, &w, &sge);
@@ -128,7 +128,7 @@ faults__flush_and_marker(void)
 		pair_post_send(a, &w, &sge);
 		pair_post_recv(a, 100 + i, &sge, 1);
 	}
-	CHECK_EQ(qp_modify(a->qp, &a->x, QPM_STATE, &attr), 0);
+	CHECK_EQ(qp_modify(a->q->qp, &a->x, QPM_STATE, &attr), 0);
 	w.wr_id = 10;
 	pair_post_send(a, &w, &sge);
 	pair_post_recv(a, 110, &sge, 1);
@@ -167,8 +167,8 @@ faults__dead_peer_and_dead_neighbour(void)
 
 			p->filter = lose_all;
 			if (path) {
-				a->path.ready = false;
-				qp_path_set(a->qp, &a->x, &a->path);
+				a->q->path.ready = false;
+				qp_path_set(a->q->qp, &a->x, &a->q->path);
 			}
 			w.flags = 0;
 			pair_post_send(a, &w, &sge);
@@ -177,7 +177,7 @@ faults__dead_peer_and_dead_neighbour(void)
 			pair_run(p, start + 4 * (cnt + 1u) * t);
 			CHECK(cqe_is(a, 0, 5, WC_RETRY_EXC_ERR));
 			CHECK_EQ(p->frames, path ? 0 : cnt + 1u);
-			CHECK_EQ(qp_state(a->qp), QPS_ERR);
+			CHECK_EQ(qp_state(a->q->qp), QPS_ERR);
 			pair_free(p);
 		}
 	}
@@ -191,13 +191,13 @@ faults__path_comes_later(void)
 	struct plx_sge sge = pair_sge(a, 0, 100);
 	struct plx_sq_wqe w = wr_of(p, WR_RDMA_WRITE, 5);
 
-	a->path.ready = false;
-	qp_path_set(a->qp, &a->x, &a->path);
+	a->q->path.ready = false;
+	qp_path_set(a->q->qp, &a->x, &a->q->path);
 	pair_post_send(a, &w, &sge);
 	pair_run(p, p->now + MS);
 	CHECK_EQ(p->frames, 0);
-	a->path.ready = true;
-	qp_path_set(a->qp, &a->x, &a->path);
+	a->q->path.ready = true;
+	qp_path_set(a->q->qp, &a->x, &a->q->path);
 	CHECK(!list_empty(&a->x.run));
 	pair_run(p, p->now + SECOND);
 	CHECK(cqe_is(a, 0, 5, WC_SUCCESS));
@@ -210,7 +210,7 @@ static uint32_t rewrite_length;
 static bool
 rewrite(struct pair *p, uint32_t from, const struct wire_pkt *pkt)
 {
-	struct plx_sq_wqe *w = (struct plx_sq_wqe *)(void *)p->side[0].wq_slots[0];
+	struct plx_sq_wqe *w = (struct plx_sq_wqe *)(void *)p->side[0].q->wq_slots[0];
 	struct plx_sge *sge = (struct plx_sge *)(w + 1);
 
 	if (from || wire_opcode_op(pkt->opcode) != WIRE_WRITE_FIRST)
@@ -304,12 +304,12 @@ faults__cq_overflow(void)
 	}
 	pair_run(p, p->now + SECOND);
 	for (uint32_t i = 0; i < a->x.num_events; i++) {
-		cq_errs += a->x.events[i].type == EV_CQ_ERR && a->x.events[i].cq == &a->cq[0];
-		fatals += a->x.events[i].type == EV_QP_FATAL && a->x.events[i].qp == a->qp;
+		cq_errs += a->x.events[i].type == EV_CQ_ERR && a->x.events[i].cq == &a->q->cq[0];
+		fatals += a->x.events[i].type == EV_QP_FATAL && a->x.events[i].qp == a->q->qp;
 	}
 	CHECK_EQ(cq_errs, 1);
 	CHECK_EQ(fatals, 1);
-	CHECK_EQ(qp_state(a->qp), QPS_ERR);
+	CHECK_EQ(qp_state(a->q->qp), QPS_ERR);
 	for (uint64_t i = 0; i < 4; i++)
 		CHECK(cqe_is(a, 0, i, WC_SUCCESS));
 	CHECK(no_cqe(a, 0));
@@ -331,7 +331,7 @@ faults__sqd_drains(void)
 		pair_post_send(a, &w, &sge);
 	}
 	pair_run(p, p->now + 500);	/* the first is on its way */
-	CHECK_EQ(qp_modify(a->qp, &a->x, QPM_STATE | QPM_EN_SQD_ASYNC_NOTIFY, &attr), 0);
+	CHECK_EQ(qp_modify(a->q->qp, &a->x, QPM_STATE | QPM_EN_SQD_ASYNC_NOTIFY, &attr), 0);
 	CHECK_EQ(a->x.num_events, 0);
 	pair_run(p, p->now + SECOND);
 	CHECK(cqe_is(a, 0, 0, WC_SUCCESS));
@@ -339,7 +339,7 @@ faults__sqd_drains(void)
 	CHECK_EQ(a->x.num_events, 1);
 	CHECK_EQ(a->x.events[0].type, EV_SQ_DRAINED);
 	attr.state = QPS_RTS;
-	CHECK_EQ(qp_modify(a->qp, &a->x, QPM_STATE, &attr), 0);
+	CHECK_EQ(qp_modify(a->q->qp, &a->x, QPM_STATE, &attr), 0);
 	pair_run(p, p->now + SECOND);
 	CHECK(cqe_is(a, 0, 1, WC_SUCCESS));
 	CHECK(cqe_is(a, 0, 2, WC_SUCCESS));
@@ -359,13 +359,13 @@ faults__reset_forgets(void)
 	pair_post_send(a, &w, &sge);
 	pair_post_recv(a, 2, &sge, 1);
 	pair_run(p, p->now + 500);
-	CHECK_EQ(qp_modify(a->qp, &a->x, QPM_STATE, &attr), 0);
+	CHECK_EQ(qp_modify(a->q->qp, &a->x, QPM_STATE, &attr), 0);
 	pair_run(p, p->now + SECOND);
 	CHECK(no_cqe(a, 0));
 	CHECK(no_cqe(a, 1));
-	CHECK_EQ(qp_wake_at(a->qp), QP_NEVER);
-	CHECK_EQ(a->wq_ctl[0]->head, 1);
-	CHECK_EQ(a->wq_ctl[1]->head, 1);
+	CHECK_EQ(qp_wake_at(a->q->qp), QP_NEVER);
+	CHECK_EQ(a->q->wq_ctl[0]->head, 1);
+	CHECK_EQ(a->q->wq_ctl[1]->head, 1);
 	pair_free(p);
 }
 
@@ -405,7 +405,7 @@ faults__deregistered_meanwhile(void)
 		pair_run(p, p->now + SECOND);
 		CHECK(going == NULL);
 		CHECK(cqe_is(a, 0, 1, WC_REM_ACCESS_ERR));
-		CHECK_EQ(qp_state(p->side[1].qp), QPS_ERR);
+		CHECK_EQ(qp_state(p->side[1].q->qp), QPS_ERR);
 		pair_free(p);
 	}
 }
@@ -437,7 +437,7 @@ faults__long_messages_over_a_bad_wire(void)
 		pair_run(p, p->now + 1000 * SECOND);
 		CHECK(cqe_is(a, 0, 1, WC_SUCCESS));
 		CHECK_MEM(a->mem, b->mem + REMOTE, len);
-		lost += p->lost;
+		lost += p->wire->lost;
 		pair_free(p);
 	}
 	CHECK(lost > 100);
@@ -471,10 +471,10 @@ faults__read_answers_in_quanta(void)
 	}
 	list_pop(&b->x.run);
 	b->x.out->used = 0;
-	CHECK(qp_run(b->qp, &b->x, 1));
+	CHECK(qp_run(b->q->qp, &b->x, 1));
 	CHECK_EQ(b->x.out->used, 1);
 	b->x.out->used = 0;
-	CHECK(qp_run(b->qp, &b->x, 2000));
+	CHECK(qp_run(b->q->qp, &b->x, 2000));
 	CHECK(b->x.out->used >= 6 && b->x.out->used <= 7);
 	pair_free(p);
 }

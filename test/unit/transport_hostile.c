@@ -170,7 +170,7 @@ hostile__lies_in_every_field(void)
 		CHECK(ended);
 		CHECK(pair_red_zones_ok(p));
 		told += l.told;
-		died += qp_state(p->side[0].qp) == QPS_ERR;
+		died += qp_state(p->side[0].q->qp) == QPS_ERR;
 		pair_free(p);
 	}
 	printf("%u lies, %u of %u connections ended\n", told, died, ROUNDS);

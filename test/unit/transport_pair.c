@@ -324,13 +324,13 @@ run_stream(const struct pair_conf *conf)
 	pair_run(p, p->now + 1000 * SECOND);
 	for (uint32_t side = 0; side < 2 && ok; side++) {
 		ok = cqes_ok(p, side, &st[side]) && stream_arrived(p, side, &st[side]) &&
-		     qp_state(p->side[side].qp) == QPS_RTS;
+		     qp_state(p->side[side].q->qp) == QPS_RTS;
 	}
 	ok = ok && pair_red_zones_ok(p);
 	if (!ok)
 		printf("seed %lu psn %x: %lu frames, %lu lost, %lu doubled, %lu delayed, states %u %u\n",
-		       conf->seed, conf->psn[0], p->frames, p->lost, p->doubled, p->delayed,
-		       qp_state(p->side[0].qp), qp_state(p->side[1].qp));
+		       conf->seed, conf->psn[0], p->frames, p->wire->lost, p->wire->doubled, p->wire->delayed,
+		       qp_state(p->side[0].q->qp), qp_state(p->side[1].q->qp));
 	pair_free(p);
 	return ok;
 }
