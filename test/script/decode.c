@@ -79,8 +79,7 @@ get_ip4(struct in *in, struct pkt *p)
 		return "IPv4 total length does not fit the frame";
 	for (int i = 0; i < 20; i += 2)
 		sum += (uint32_t)h[i] << 8 | h[i + 1];
-	if ((sum & 0xffff) + (sum >> 16) != 0xffff)
-		return "IPv4 header checksum is wrong";
+	p->ip_sum_ok = (sum & 0xffff) + (sum >> 16) == 0xffff;
 	if (p->frag != 0x4000)
 		return "IPv4 flags and offset are not DF alone";
 	in->end = h + total;
@@ -205,6 +204,7 @@ pkt_decode(const uint8_t *frame, size_t len, struct pkt *p)
 
 	memset(p, 0, sizeof(*p));
 	p->ihl = 5;
+	p->ip_sum_ok = true;
 	why = get_l2(&in, p);
 	l3 = in.at;
 	if (!why)

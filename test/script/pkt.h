@@ -68,7 +68,7 @@ struct pkt {
 	uint32_t flip;		/* 1 + number of a bit of the frame that flips on the way */
 	uint8_t pad_byte;
 	/* what the decoder found */
-	bool icrc_ok;
+	bool icrc_ok, ip_sum_ok;
 };
 
 /* An otherwise empty packet with the values that every frame of ours has: TTL 64, DF, ports, P_Key

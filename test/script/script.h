@@ -8,7 +8,7 @@
 
 #define SCRIPT_LINES 512
 #define SCRIPT_VARY 4
-#define SCRIPT_VALUES 300
+#define SCRIPT_VALUES 1024
 
 /* vary NAME... in VALUE...: a run for each value; with several names each value has a
  * part for each, with colons between them. */
