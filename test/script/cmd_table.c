@@ -127,8 +127,8 @@ check(struct run *r, size_t type, size_t from, size_t to, uint32_t mask, bool ok
 	int rc = qp_state_check(types[type].type, (uint32_t)from, (uint32_t)to, mask);
 
 	if ((rc == 0) != ok)
-		run_fail(r, "type %c, %s to %s, mask 0x%x: %d", types[type].letter, table_states[from], table_states[to],
-			 mask, rc);
+		run_fail(r, "type %c, %s to %s, mask 0x%x: %d", types[type].letter, table_states[from],
+			 table_states[to], mask, rc);
 }
 
 /* A transition with exactly its required bits, and with each bit more or less. */

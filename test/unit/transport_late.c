@@ -150,7 +150,7 @@ hold_acks__qp_in_error_and_gone(void)
 	begin(&(struct pair_conf){ .retry_cnt = 7 });
 	post(a, WR_RDMA_WRITE, 1);
 	run();
-	CHECK_EQ(qp_modify(b->qp, &b->x, QPM_STATE, &attr), 0);
+	CHECK_EQ(qp_modify(b->q[0].qp, &b->x, QPM_STATE, &attr), 0);
 	xport_release_acks(&b->x);
 	run();
 	CHECK_EQ(count(b, CNT_TX_ACKS), 0);
