@@ -56,6 +56,7 @@ int
 core_tx_init(struct core *c)
 {
 	c->out.slot = c->slot;
+	c->out.ext_min = UINT32_MAX;
 	refill(c, 0);
 	set_cap(c);
 	return c->num_lent == CORE_OUT ? 0 : -ENOMEM;

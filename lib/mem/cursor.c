@@ -36,6 +36,27 @@ mem_sgl_check(const struct mr_table *t, const struct mem_sgl *l)
 	return MEM_OK;
 }
 
+const uint8_t *
+mem_sgl_whole(const struct mr_table *t, const struct mem_sgl *l, uint64_t offset, uint32_t len,
+	      uint32_t *key)
+{
+	for (uint32_t i = 0; i < l->num_sge; i++) {
+		const struct plx_sge *s = &l->sge[i];
+		uint8_t *ptr;
+
+		if (offset >= s->length) {
+			offset -= s->length;
+			continue;
+		}
+		if (len > s->length - offset ||
+		    mr_check(t, s->lkey, l->pd, l->need, s->addr, s->length, &ptr) != MEM_OK)
+			return NULL;
+		*key = s->lkey;
+		return ptr + offset;
+	}
+	return NULL;
+}
+
 /* One piece: out of the list into `buf`, or into the list. */
 static void
 move(uint8_t *mem, uint8_t *buf, uint32_t n, bool into)

@@ -25,6 +25,11 @@ uint64_t mem_sgl_length(const struct mem_sgl *l);
 /* Every SGE that is not empty is usable. MEM_OK or what the first bad one lacks. */
 enum mem_result mem_sgl_check(const struct mr_table *t, const struct mem_sgl *l);
 
+/* Where the `len` bytes that start `offset` bytes into the list lie, when they lie in one SGE and may
+ * be used; *key is its region's. Else NULL. */
+const uint8_t *mem_sgl_whole(const struct mr_table *t, const struct mem_sgl *l, uint64_t offset,
+			     uint32_t len, uint32_t *key);
+
 /* Copies `len` bytes that start `offset` bytes into the list, out of it or into it, checking the
  * SGEs on the way. MEM_BAD_RANGE when the list is shorter; then nothing beyond it was touched. */
 enum mem_result mem_sgl_read(const struct mr_table *t, const struct mem_sgl *l, uint64_t offset,

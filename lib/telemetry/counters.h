@@ -56,6 +56,7 @@ enum drop_reason {
 	X(RX_DUPLICATES, "duplicate requests") \
 	X(TX_REQUESTS, "RC request packets sent, first time") \
 	X(TX_RETRANS, "RC request packets sent again") \
+	X(TX_EXTERNAL, "frames whose payload was sent from where the program put it") \
 	X(TX_ACKS, "ACKs sent") \
 	X(TX_NAK_SEQ, "sequence NAKs sent") \
 	X(TX_NAK_INV, "invalid request NAKs sent") \

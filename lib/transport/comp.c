@@ -299,7 +299,7 @@ comp_rx(struct qp *qp, struct xport *x, const struct wire_pkt *pkt)
 	}
 	if (!job->moved)
 		return;
-	sq_set_head(&qp->sq, qp->req.head);
+	sq_set_head(&qp->sq, qp->req.done);
 	req_check_drained(qp, x);
 	/* room in window or depth, or a WQE that waited for those before it */
 	if (qp_sends(qp) && qp->req.cur != qp->sq.tail)

@@ -66,4 +66,24 @@ frame_seal(struct frame *f, struct qp *qp, struct xport *x)
 	return len;
 }
 
+/* The payload stays where it is, at ext->data, and is read once, for the ICRC; the headers end at
+ * f->at. ext->at is filled in. */
+static inline uint32_t
+frame_seal_ext(struct frame *f, struct qp *qp, struct xport *x, struct out_ext *ext)
+{
+	const struct wire_tmpl *t = &qp->attr.path.tmpl;
+	uint8_t *l3 = f->data + t->l3, *bth_end = l3 + wire_icrc_masked_len(t->ip6);
+	uint32_t crc = wire_icrc_start(l3, t->ip6);
+	uint32_t len = (uint32_t)(f->at - f->data) + ext->len + f->pad + WIRE_ICRC_LEN;
+
+	ext->at = (uint32_t)(f->at - f->data);
+	crc = wire_icrc_update(crc, bth_end, (size_t)(f->at - bth_end));
+	crc = wire_icrc_update(crc, ext->data, ext->len);
+	memset(f->at, 0, f->pad);
+	crc = wire_icrc_update(crc, f->at, f->pad);
+	wire_icrc_store(f->at + f->pad, crc);
+	out_put_ext(x->out, len, ext);
+	return len;
+}
+
 #endif

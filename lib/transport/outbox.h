@@ -10,16 +10,39 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct qp;
+
 struct out_slot {
 	uint8_t *data;		/* room for a frame of the device's MTU */
 	uint32_t len;		/* set by who fills it: the whole frame with ICRC */
 	bool loop;		/* for one of our own GIDs: goes to the loop port, not to the wire */
+	bool ext;		/* a part of it lies elsewhere: out_ext of the same index */
+};
+
+/*
+ * The payload of a frame, where the program put it. On the wire it stands behind the first `at` bytes
+ * of out_slot.data; what follows there, up to the length without it, is pad and ICRC. The ICRC is
+ * computed when the slot is filled: memory that changes before the frame is on the wire, which a
+ * program must not do to a WR that is outstanding, makes a frame that the receiver drops.
+ *
+ * The lender says qp_ext_back(qp, wr) once for each, when nothing will read the memory any more.
+ */
+struct out_ext {
+	const uint8_t *data;
+	uint32_t len;
+	uint32_t at;
+	uint32_t key;		/* of the region */
+	uint32_t wr;		/* number of the WQE */
+	struct qp *qp;
 };
 
 struct outbox {
 	struct out_slot *slot;
 	uint32_t cap;		/* slots lent */
 	uint32_t used;		/* slots filled, from 0 */
+	struct out_ext *ext;	/* one a slot; NULL when ext_room is 0 for ever */
+	uint32_t ext_room;	/* so many slots may have one now; taken from when one has */
+	uint32_t ext_min;	/* bytes of payload from which it pays; UINT32_MAX: never */
 };
 
 /* The next free slot, or NULL when all are filled (try again at the next round). */
@@ -35,7 +58,18 @@ out_put(struct outbox *ob, uint32_t len, bool loop)
 {
 	ob->slot[ob->used].len = len;
 	ob->slot[ob->used].loop = loop;
+	ob->slot[ob->used].ext = false;
 	ob->used++;
+}
+
+/* The same, with a part that lies elsewhere; len is of both. */
+static inline void
+out_put_ext(struct outbox *ob, uint32_t len, const struct out_ext *ext)
+{
+	ob->ext[ob->used] = *ext;
+	out_put(ob, len, false);
+	ob->slot[ob->used - 1].ext = true;
+	ob->ext_room--;
 }
 
 #endif

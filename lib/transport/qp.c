@@ -101,6 +101,7 @@ qp_fini(struct qp *qp, struct xport *x)
 		if (x->events[i].qp != qp)
 			x->events[kept++] = x->events[i];
 	x->num_events = kept;
+	status_forget_held(qp, x);
 	free(qp->req.wr);
 	free(qp->resp.rd);
 	qp->req.wr = NULL;
@@ -110,7 +111,7 @@ qp_fini(struct qp *qp, struct xport *x)
 void
 qp_sq_bell(struct qp *qp, struct xport *x)
 {
-	if (!sq_refresh(&qp->sq, qp->req.head))
+	if (!sq_refresh(&qp->sq, qp->req.done))
 		return;
 	if (qp->state == QPS_ERR) {
 		status_flush(qp, x);
@@ -231,6 +232,21 @@ qp_timer(struct qp *qp, struct xport *x)
 		return;
 	retry_expire(qp, x);
 	retry_arm(qp, x);
+}
+
+void
+qp_ext_back(struct qp *qp, struct xport *x, uint32_t wr)
+{
+	if (--req_wr_at(qp, wr)->refs || wr != qp->req.done || qp->req.done == qp->req.head)
+		return;
+	status_release(qp, x);
+	req_check_drained(qp, x);
+}
+
+bool
+qp_ext_wanted(const struct qp *qp, uint32_t wr)
+{
+	return qp_sends(qp) && (int32_t)(wr - qp->req.head) >= 0;
 }
 
 uint32_t

@@ -46,6 +46,7 @@ struct xport {
 	uint32_t num_events;
 	uint32_t lost_events;		/* raised while the array was full */
 	uint32_t max_inflight;		/* bound of unacknowledged packets a QP (B6); 0: 128 */
+	uint32_t held;			/* QPs with completions that wait for qp_ext_back() */
 };
 
 void xport_init(struct xport *x, struct outbox *out, const struct mr_table *mrs,
@@ -128,6 +129,15 @@ bool qp_run(struct qp *qp, struct xport *x, uint32_t quantum);
 /* When qp_timer() must be called, ns, or QP_NEVER. Look again after every other call. */
 uint64_t qp_wake_at(const struct qp *qp);
 void qp_timer(struct qp *qp, struct xport *x);
+
+/*
+ * A frame's external part (outbox.h) is back: no more of WQE `wr`'s memory is read for it. Writes the
+ * completions that waited for it. Not for parts from before a RESET, or of a QP that is no more: it
+ * is for the caller to forget those.
+ */
+void qp_ext_back(struct qp *qp, struct xport *x, uint32_t wr);
+/* A frame of WQE `wr` that was not sent yet still has a use: it is not acknowledged, nor flushed. */
+bool qp_ext_wanted(const struct qp *qp, uint32_t wr);
 
 /* Read-only facts for engine and serve. */
 uint32_t qp_num(const struct qp *qp);

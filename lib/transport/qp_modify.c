@@ -67,10 +67,10 @@ enter_reset(struct qp *qp, struct xport *x)
 {
 	struct req *req = &qp->req;
 
-	(void)x;
 	/* the WQEs are gone, their CQEs never come (E5) */
-	sq_refresh(&qp->sq, req->head);
-	req->head = req->cur = req->planned = qp->sq.tail;
+	status_forget_held(qp, x);
+	sq_refresh(&qp->sq, req->done);
+	req->done = req->head = req->cur = req->planned = qp->sq.tail;
 	sq_set_head(&qp->sq, req->head);
 	rq_reset(&qp->rq);
 	qp->tx.valid = qp->rx.valid = false;
@@ -109,7 +109,7 @@ enter_rts(struct qp *qp, struct xport *x)
 	req->una = req->next = req->max = psn_make(qp->attr.sq_psn);
 	req->chunk = ack_read_chunk(ack_window(x->max_inflight));
 	retry_init(qp);
-	sq_refresh(&qp->sq, req->head);
+	sq_refresh(&qp->sq, req->done);
 }
 
 static void

@@ -19,6 +19,7 @@ struct req_wr {
 	uint32_t length;
 	uint8_t opcode;		/* enum wr_opcode */
 	uint8_t flags;
+	uint16_t refs;		/* external parts of its frames that are not back (outbox.h) */
 };
 
 /* A copy of a WQE, kept while the same one is worked on. */
@@ -29,15 +30,16 @@ struct req_copy {
 };
 
 /*
- * The requester. WQEs by free-running counters: head <= cur <= planned <= sq.tail. PSNs: una <= next
- * <= max. The WQE at head holds una, the one at cur holds next; what is to be sent for a PSN follows
- * from its distance to the WQE's first one, so going back is an assignment (B23).
+ * The requester. WQEs by free-running counters: done <= head <= cur <= planned <= sq.tail. PSNs: una
+ * <= next <= max. The WQE at head holds una, the one at cur holds next; what is to be sent for a PSN
+ * follows from its distance to the WQE's first one, so going back is an assignment (B23). Those from
+ * done to head are over, but the program may not know yet: something still reads its memory.
  */
 struct req {
 	struct psn una;		/* oldest not acknowledged */
 	struct psn next;	/* next to send */
 	struct psn max;		/* after the last one ever sent */
-	uint32_t head, cur, planned;
+	uint32_t done, head, cur, planned;
 	uint32_t rd_out;	/* READ and atomic requests in [una, next) (B7) */
 	uint32_t since_asked;	/* packets since the last AckReq */
 	uint32_t chunk;		/* packets that one READ request asks for at most */
@@ -45,6 +47,10 @@ struct req {
 	struct req_wr *wr;	/* by WQE counter & wr_mask */
 	uint32_t wr_mask;
 	bool drained;		/* SQ_DRAINED was raised */
+	/* the first of those held back that did not succeed, and why; those after it are flushed */
+	bool failed;
+	uint8_t fail_fault, fail_syndrome;
+	uint32_t fail_at;
 };
 
 struct retry {

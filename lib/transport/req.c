@@ -123,6 +123,45 @@ put_payload(struct req_job *job, struct frame *f, uint32_t at, uint32_t len)
 	return mem_sgl_read(job->x->mrs, &sgl, at, f->at, len) == MEM_OK;
 }
 
+/* The payload may stay in the program's memory: the port can gather, it is long enough to pay, and lies
+ * in one piece. Never what was posted inline, whose place in the ring the program writes again, nor
+ * what goes to ourselves. */
+static bool
+stays(const struct req_job *job, uint32_t at, uint32_t len, struct out_ext *ext)
+{
+	const struct outbox *ob = job->x->out;
+	const struct req_copy *c = &job->qp->tx;
+	struct mem_sgl sgl;
+
+	if (!ob->ext_room || (c->wqe.w.flags & PLX_WQE_INLINE) || job->qp->attr.path.loop)
+		return false;
+	sgl = req_sgl(job->qp, c);
+	ext->data = mem_sgl_whole(job->x->mrs, &sgl, at, len, &ext->key);
+	ext->len = len;
+	ext->wr = job->qp->req.cur;
+	ext->qp = job->qp;
+	return ext->data != NULL;
+}
+
+/* The payload, and what follows it. False: its memory was deregistered meanwhile. */
+static bool
+finish(struct req_job *job, struct frame *f, uint32_t at, uint32_t len)
+{
+	struct qp *qp = job->qp;
+	struct out_ext ext;
+
+	if (__builtin_expect(len >= job->x->out->ext_min, 0) && stays(job, at, len, &ext)) {
+		job->frame_len = frame_seal_ext(f, qp, job->x, &ext);
+		job->wr->refs++;
+		cnt_add(job->x->cnt, CNT_TX_EXTERNAL, 1);
+		return true;
+	}
+	if (!put_payload(job, f, at, len))
+		return false;
+	job->frame_len = frame_seal(f, qp, job->x);
+	return true;
+}
+
 static void
 put_ext(struct req_job *job, struct frame *f, enum wire_op op)
 {
@@ -177,12 +216,11 @@ build(struct req_job *job)
 	if (!frame_open(&f, qp, job->x, &bth, len))
 		return REQ_END_SLOT;
 	put_ext(job, &f, bth.op);
-	if (!put_payload(job, &f, at, len)) {
-		job->fault = FAULT_SEND_SGE;	/* deregistered meanwhile */
+	if (!finish(job, &f, at, len)) {
+		job->fault = FAULT_SEND_SGE;
 		qp->tx.valid = false;
 		return REQ_FAIL;
 	}
-	job->frame_len = frame_seal(&f, qp, job->x);
 	qp->req.since_asked = bth.ack_req ? 0 : qp->req.since_asked + 1;
 	return REQ_ADVANCE;
 }
@@ -245,7 +283,8 @@ req_check_drained(struct qp *qp, struct xport *x)
 {
 	struct req *req = &qp->req;
 
-	if (qp->state != QPS_SQD || req->drained || !psn_eq(req->una, req->max))
+	if (qp->state != QPS_SQD || req->drained || !psn_eq(req->una, req->max) ||
+	    req->done != req->head)
 		return;
 	/* all that was sent is acknowledged; a message that was begun must be sent to its end too (E6) */
 	if (req->head != req->planned && !psn_eq(req_wr_at(qp, req->head)->first, req->max))

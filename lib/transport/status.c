@@ -67,12 +67,13 @@ push(struct qp *qp, struct xport *x, struct cq *cq, struct plx_cqe *cqe)
 	}
 }
 
-void
-status_send(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome)
+/* The WR at req.done. */
+static void
+send_done(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome)
 {
-	const struct req_wr *wr = req_wr_at(qp, qp->req.head);
+	const struct req_wr *wr = req_wr_at(qp, qp->req.done);
 
-	qp->req.head++;
+	qp->req.done++;
 	if (f == FAULT_NONE && !(wr->flags & PLX_WQE_SIGNALED))
 		return;
 	push(qp, x, qp->conf.send_cq, &(struct plx_cqe){
@@ -82,8 +83,70 @@ status_send(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome)
 		.opcode = req_wc_opcode(wr->opcode),
 		.byte_len = wr->length,
 		.queue = PLX_CQE_SQ,
-		.wq_head = qp->req.head,
+		.wq_head = qp->req.done,
 	});
+}
+
+/* The WR before req.head. */
+static void
+hold(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome)
+{
+	struct req *req = &qp->req;
+
+	if (req->done + 1 == req->head)
+		x->held++;
+	if (f == FAULT_NONE || req->failed)
+		return;		/* what follows a failure is flushed */
+	req->failed = true;
+	req->fail_at = req->head - 1;
+	req->fail_fault = (uint8_t)f;
+	req->fail_syndrome = syndrome;
+}
+
+void
+status_send(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome)
+{
+	struct req *req = &qp->req;
+	bool waits = req->done != req->head || req_wr_at(qp, req->head)->refs;
+
+	req->head++;
+	if (__builtin_expect(waits, 0))
+		hold(qp, x, f, syndrome);
+	else
+		send_done(qp, x, f, syndrome);
+}
+
+void
+status_release(struct qp *qp, struct xport *x)
+{
+	struct req *req = &qp->req;
+
+	if (req->done == req->head)
+		return;
+	while (req->done != req->head && !req_wr_at(qp, req->done)->refs) {
+		int32_t after = req->failed ? (int32_t)(req->done - req->fail_at) : -1;
+
+		if (after == 0)
+			send_done(qp, x, (enum fault)req->fail_fault, req->fail_syndrome);
+		else
+			send_done(qp, x, after < 0 ? FAULT_NONE : FAULT_FLUSHED, 0);
+	}
+	if (req->done == req->head)
+		x->held--;
+	sq_set_head(&qp->sq, req->done);
+}
+
+void
+status_forget_held(struct qp *qp, struct xport *x)
+{
+	struct req *req = &qp->req;
+
+	if (req->done != req->head)
+		x->held--;
+	for (uint32_t i = req->done; i != req->planned; i++)
+		req_wr_at(qp, i)->refs = 0;
+	req->done = req->head;
+	req->failed = false;
 }
 
 void
@@ -123,7 +186,7 @@ flush_sends(struct qp *qp, struct xport *x)
 {
 	struct req *req = &qp->req;
 
-	sq_refresh(&qp->sq, req->head);
+	sq_refresh(&qp->sq, req->done);
 	while (req->head != qp->sq.tail) {
 		if (req->head == req->planned) {
 			req_identify(qp, req->head);
@@ -134,7 +197,7 @@ flush_sends(struct qp *qp, struct xport *x)
 	req->cur = req->planned = req->head;
 	req->una = req->next = req->max;
 	req->rd_out = 0;
-	sq_set_head(&qp->sq, req->head);
+	sq_set_head(&qp->sq, req->done);
 }
 
 /* At most a queue full at a time: who posts without end must not hold the core. */

@@ -72,8 +72,15 @@ fault_vendor_err(enum fault f, uint8_t syndrome)
 /* Raises an event for the application's async fd; counts it as lost when the array is full. */
 void xport_event(struct xport *x, uint32_t type, struct qp *qp, struct cq *cq);
 
-/* The oldest WR of the send queue is done: with FAULT_NONE a CQE if it asked for one, else always. */
+/* The oldest WR of the send queue is done: with FAULT_NONE a CQE if it asked for one, else always. It
+ * and all that follow are held back while external parts of its frames are out: the program may use
+ * its memory for something else as soon as it knows. */
 void status_send(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome);
+
+/* Completes the sends that status_send() held back, up to the first that must still wait. */
+void status_release(struct qp *qp, struct xport *x);
+/* What is held back completes never: RESET, or the QP's end. No external part is out any more. */
+void status_forget_held(struct qp *qp, struct xport *x);
 
 /* The receive WQE in use is done, with what was received. */
 struct status_recv {

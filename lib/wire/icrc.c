@@ -90,8 +90,8 @@ wire_icrc_copy(uint32_t crc, void *dst, const void *src, size_t len)
 	return crc;
 }
 
-static size_t
-headers_len(bool ip6)
+size_t
+wire_icrc_masked_len(bool ip6)
 {
 	return (ip6 ? IP6_HDR_LEN : IP4_HDR_LEN) + UDP_HDR_LEN + WIRE_BTH_LEN;
 }
@@ -111,7 +111,7 @@ wire_icrc_ok(const struct wire_pkt *pkt)
 void
 wire_icrc_seal(uint8_t *l3, bool ip6, size_t len)
 {
-	size_t headers = headers_len(ip6);
+	size_t headers = wire_icrc_masked_len(ip6);
 	uint32_t crc = wire_icrc_start(l3, ip6);
 
 	wire_icrc_store(l3 + len, wire_icrc_update(crc, l3 + headers, len - headers));

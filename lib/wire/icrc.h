@@ -15,6 +15,8 @@
 /* CRC state after the masked L3, UDP and BTH headers; `l3` points at 20 (40 for IPv6) + 8 + 12
  * bytes. Continue with wire_icrc_update(), end with wire_icrc_store(). Pure. */
 uint32_t wire_icrc_start(const uint8_t *l3, bool ip6);
+/* Those bytes. */
+size_t wire_icrc_masked_len(bool ip6);
 uint32_t wire_icrc_update(uint32_t crc, const void *data, size_t len);
 
 /* Copy `len` bytes and give the CRC state that goes on over them. */

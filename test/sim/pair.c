@@ -8,7 +8,7 @@
 
 #include "wire/icrc.h"
 
-#define SLOTS 32u
+#define SLOTS GATHER_SLOTS
 #define DELAY_NS 1000u
 #define BYTE_PS 80u		/* 100 Gb/s */
 #define QUANTUM 16384u
@@ -81,6 +81,7 @@ run_side(struct pair_side *s)
 {
 	struct pair *p = s->pair;
 	struct outbox *ob = s->x.out;
+	uint8_t room[SIM_FRAME_MAX];
 	struct list_node *n;
 
 	s->x.now = p->now;
@@ -88,9 +89,12 @@ run_side(struct pair_side *s)
 		bool more;
 
 		ob->used = 0;
+		gather_lend(&p->gather, s->index, ob, p->conf.ext_min);
 		more = qp_run(qp_of_run(n), &s->x, QUANTUM);
-		for (uint32_t i = 0; i < ob->used; i++)
-			wire_send(p, s->index, ob->slot[i].data, ob->slot[i].len);
+		for (uint32_t i = 0; i < ob->used; i++) {
+			wire_send(p, s->index, gather_frame(ob, i, room), ob->slot[i].len);
+			gather_sent(&p->gather, &s->x, i);
+		}
 		if (more)
 			list_push(&s->x.run, n);
 	}

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "gather.h"
 #include "transport/demux.h"
 #include "transport/qp.h"
 #include "wire.h"
@@ -34,6 +35,7 @@ struct pair_conf {
 	uint8_t rnr_retry;
 	uint8_t min_rnr_timer;	/* 0: 1 (10 us) */
 	bool ip6;
+	uint32_t ext_min;	/* payloads from so many bytes stay in the program's memory; 0: none */
 	/* the wire, chances in parts of a million; of the first QP's conf alone, as max_inflight */
 	uint64_t seed;
 	uint32_t loss, dup, reorder, corrupt, forge;
@@ -89,6 +91,7 @@ struct pair {
 	uint32_t num_qps;
 	struct sim_wire *wire;
 	struct pair_out *out;
+	struct gather gather;
 };
 
 /* Both QPs in RTS. NULL: no memory. */
