@@ -16,13 +16,14 @@ def die_with_parent():
 
 
 class Process:
-    def __init__(self, command, env=None):
+    def __init__(self, command, env=None, keep=()):
+        """`keep`: file descriptors that it has too."""
         self.command = command
         self.out = tempfile.TemporaryFile('w+', encoding='utf-8', errors='replace')
         self.started = time.monotonic()
         self.popen = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.out,
                                       stderr=subprocess.STDOUT, start_new_session=True,
-                                      preexec_fn=die_with_parent,
+                                      preexec_fn=die_with_parent, pass_fds=keep,
                                       env=dict(os.environ, **(env or {})))
 
     def wait(self, seconds):

@@ -1,0 +1,203 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pollux against Linux Soft-RoCE: unmodified programs, one end over Pollux, the other in a virtual
+machine over the kernel's rdma_rxe (rig.py).
+
+    soft_roce.py POLLUX-RUN DIRECTORY [WORD]...
+
+Each program with Pollux as client and as server, over IPv4 and IPv6, with a path MTU of 1024 and of
+4096: every two of these once, or with TEST_MATRIX=long all of them. The image of the machine is kept
+in DIRECTORY. With WORDs only cases whose line contains all of them run. One line for each case; the
+last line is the count. The machine is emulated, so that an exchange takes milliseconds, and the
+figures that are printed are its, not ours.
+"""
+import collections
+import os
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '..', 'stack'))
+
+import image
+import rig
+import sandbox
+import starved
+from pair import AGAIN, RETRY_EXCEEDED, Failure, measured
+from process import Process
+
+TCP_PORT = 18515
+HANG = 40               # seconds for a program, of which it needs one to three
+BUDGET = 600            # seconds for all cases: what is left then fails
+LONG_BUDGET = 2400
+MTUS = {1024: 1500, 4096: 9000}         # path MTU, IP MTU of both ends
+
+Case = collections.namedtuple('Case', 'program args role family mtu')
+
+# 2^18 * 4.096 us is a second: an emulated machine is no lost packet.
+PATIENCE = ['-u', '18']
+# READs and atomics on their way: rxe would have 128, more than the other end takes.
+DEPTH = ['-o', '16']
+FEW = {'bw': ['-s', '65536', '-n', '24'], 'lat': ['-s', '3001', '-n', '24']}
+
+
+def programs(few):
+    yield ['ibv_rc_pingpong', '-c'] + (['-s', '20000', '-n', '24'] if few else ['-n', '200'])
+    for op in ('send', 'write', 'read'):
+        for kind in ('bw', 'lat'):
+            size = FEW[kind] if few else ['-a', '-n', '8']
+            yield ['ib_%s_%s' % (op, kind), '-F'] + size + PATIENCE + (DEPTH if op == 'read' else [])
+    for kind in ('bw', 'lat'):
+        for atomic in ('FETCH_AND_ADD', 'CMP_AND_SWAP'):
+            yield ['ib_atomic_' + kind, '-F', '-n', '24', '-A', atomic] + PATIENCE + DEPTH
+
+
+def cases():
+    """By MTU, for setting it takes a moment."""
+    whole = os.environ.get('TEST_MATRIX') == 'long'
+    for mtu in MTUS:
+        for n, role in enumerate(('client', 'server')):
+            for family in (4, 6):
+                # of three choices of two, these four combinations hold every two once
+                if whole or (mtu == 4096) ^ (family == 6) ^ n:
+                    for words in programs(not whole):
+                        yield Case(words[0], words[1:], role, family, mtu)
+
+
+def name(case):
+    return 'as %s IPv%d MTU %d: %s' % (case.role, case.family, case.mtu,
+                                       ' '.join([case.program] + case.args))
+
+
+def command(case, mine):
+    """The program with its port and device; as client, with the other end's address."""
+    perftest = case.program.startswith('ib_')
+    words = [case.program, '-x' if perftest else '-g', str(rig.GID[case.family]), '-m', str(case.mtu)]
+    words += case.args
+    if not mine and not perftest:
+        # the machine has one CPU, and a program that polls leaves less of it for rxe
+        words.append('-e')
+    if (case.role == 'client') == mine:
+        words.append(rig.PEER[4] if mine else rig.HOST)
+    return words
+
+
+def ours(launcher, case):
+    ips = [word for address in rig.OURS for word in ('--ip', address)]
+    return Process([launcher, '--port', 'af_packet:' + rig.IFACE] + ips + ['--'] +
+                   command(case, True))
+
+
+class Theirs:
+    """The program in the machine, with the face of a Process."""
+
+    def __init__(self, machine, case):
+        self.machine = machine
+        self.command = command(case, False)
+        self.text = ''
+        self.token = machine.start(' '.join(self.command), HANG)
+        self.status = None
+
+    def wait(self, seconds):
+        if self.status is None:
+            self.status, self.text = self.machine.wait(self.token, seconds)
+        return self.status
+
+    def listens(self, port, seconds):
+        """Whether something in the machine listens on that TCP port."""
+        return self.wait(0) is None and self.machine.listens(port, seconds)
+
+    def kill(self):
+        if self.wait(0) is None:
+            self.machine.kill(self.command[0])
+            self.wait(5)
+
+    def output(self):
+        return self.text
+
+
+def run_case(launcher, machine, case, ends):
+    """(whether it passed, what it measured or what is wrong, the outputs when it failed)."""
+    makers = [lambda: Theirs(machine, case), lambda: ours(launcher, case)]
+    if case.role == 'server':
+        makers.reverse()
+    try:
+        ends.append(makers[0]())
+        if not ends[0].listens(TCP_PORT, HANG):
+            raise Failure('the server does not listen on TCP port %d' % TCP_PORT)
+        ends.append(makers[1]())
+        for who, p in (('client', ends[1]), ('server', ends[0])):
+            status = p.wait(HANG)
+            if status is None:
+                raise Failure('the %s still runs after %d s' % (who, HANG))
+            if status:
+                raise Failure('the %s ended with status %d' % (who, status))
+        return True, measured(case.program, ends[1].output()), ''
+    except Failure as e:
+        for p in ends:
+            p.kill()
+        return False, str(e), ''.join('--- %s: %s\n%s\n' % (who, ' '.join(p.command), p.output())
+                                      for who, p in zip(('server', 'client'), ends))
+    finally:
+        for p in ends:
+            p.kill()
+
+
+def run_fairly(launcher, machine, case):
+    """As run_case; what failed because QEMU waited for a CPU is told, and run again."""
+    for left in reversed(range(AGAIN)):
+        ends = []
+        with starved.Watch([machine.qemu]) as watch:
+            ok, text, log = run_case(launcher, machine, case, ends)
+        if ok or not left or not RETRY_EXCEEDED.search(log) or not watch.starved():
+            break
+        print('again %s: QEMU waited %.2f s of %.1f s for a CPU'
+              % (name(case), watch.longest, starved.WINDOW), flush=True)
+    return ok, text, log
+
+
+def run_all(launcher, machine, words):
+    end = time.monotonic() + (LONG_BUDGET if os.environ.get('TEST_MATRIX') == 'long' else BUDGET)
+    passed = failed = 0
+    mtu = None
+    for case in cases():
+        if not all(w in name(case) for w in words):
+            continue
+        start = time.monotonic()
+        if start > end:
+            ok, text, log = False, 'no time left', ''
+        else:
+            if mtu != case.mtu:
+                mtu = case.mtu
+                machine.set_mtu(MTUS[mtu])
+            ok, text, log = run_fairly(launcher, machine, case)
+        passed, failed = passed + ok, failed + (not ok)
+        print('%s %s (%.1f s): %s' % ('ok  ' if ok else 'FAIL', name(case),
+                                      time.monotonic() - start, text), flush=True)
+        if log:
+            print(log, flush=True)
+    print('%d passed, %d failed, 0 skipped' % (passed, failed))
+    return 1 if failed or not passed else 0
+
+
+def main(launcher, place, words):
+    if not os.environ.get(sandbox.INSIDE):
+        # outside, where there is a network
+        try:
+            rig.check()
+            os.environ['RIG_IMAGE'] = ' '.join(image.build(place, os.path.join(HERE, 'guest')))
+        except (image.Unavailable, rig.Unavailable) as e:
+            sandbox.skip(str(e))
+    sandbox.enter()
+    start = time.monotonic()
+    machine = rig.Machine(*os.environ['RIG_IMAGE'].split(' '), place)
+    print('the machine is up after %.1f s: %s' % (time.monotonic() - start,
+                                                  machine.do('uname -r').strip()), flush=True)
+    try:
+        return run_all(launcher, machine, words)
+    finally:
+        machine.stop()
+
+
+if __name__ == '__main__':
+    sys.exit(main(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]))
