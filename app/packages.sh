@@ -7,6 +7,8 @@ BUILD_PACKAGES="gcc libc6-dev linux-libc-dev meson ninja-build pkg-config python
 	libdpdk-dev libisal-dev libnuma-dev libibverbs-dev librdmacm-dev"
 TRAFFIC_PACKAGES="ibverbs-utils perftest iproute2 iperf3 sockperf"
 TEST_PACKAGES="rdmacm-utils python3-pyverbs python3-scapy tshark"
+# for test/interop/rig.py
+RIG_PACKAGES="qemu-system-x86 busybox-static ibverbs-providers iproute2"
 
 as_root() {
 	if [ "$(id -u)" = 0 ]; then

@@ -3,7 +3,7 @@
 #
 # Builds Pollux and runs its tests.
 #
-#   sh test/run.sh            what a change must pass: three builds, every suite
+#   sh test/run.sh            what a change must pass: three builds, every suite, and a real peer
 #   sh test/run.sh --quick    one build, and tests of under two minutes in all
 #   sh test/run.sh --long     also the whole matrices of programs, options and ports
 #
@@ -75,7 +75,7 @@ programs_of() {
 	/usr/bin/python3 test/report.py --targets "$1=$2"
 }
 
-# tests TREE MULTIPLIER [SUITE...]: runs these suites or all, one line for each test
+# tests TREE MULTIPLIER [SUITE...]: runs these suites, or all but the rig's; one line for each test
 tests() {
 	tree=$1
 	multiplier=$2
@@ -84,10 +84,12 @@ tests() {
 	for suite in "$@"; do
 		suites="$suites --suite $suite"
 	done
+	log=testlog-$(echo "${*:-all}" | tr ' ' -)
 	echo "== $tree: ${*:-all} tests"
-	rm -f "$tree/meson-logs/testlog.json"
+	rm -f "$tree/meson-logs/$log.json"
 	# shellcheck disable=SC2086
-	meson test -C "$tree" --no-rebuild --timeout-multiplier "$multiplier" $suites 2>&1 |
+	meson test -C "$tree" --no-rebuild --timeout-multiplier "$multiplier" \
+		--logbase "$log" ${suites:---no-suite rig} 2>&1 |
 		grep --line-buffered -E '^ *[0-9]+/[0-9]+ '
 	results="$results $tree=$(echo "$*" | tr ' ' ,)"
 }
@@ -120,6 +122,12 @@ else
 	else
 		broken=$((broken + 1))
 	fi
+	# a real peer; without what it needs the test is skipped, and says so
+	export TEST_MATRIX=$matrix
+	unset TEST_PRELOAD
+	# shellcheck disable=SC2086
+	need_packages "$logs/rig-packages.log" $RIG_PACKAGES || true
+	tests build 1 rig
 fi
 # shellcheck disable=SC2086
 exec /usr/bin/python3 test/report.py --broken $broken $results
