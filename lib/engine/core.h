@@ -48,6 +48,7 @@ struct idle {
 	bool started;
 	int fd;				/* eventfd: wakes it */
 	int port_fd;			/* readable when frames arrive, or -1 */
+	bool armed;			/* it will be */
 	uint32_t asleep;		/* any thread: it sleeps, or is about to */
 	uint32_t stop;			/* any thread */
 	uint32_t ready;			/* any thread: it runs */

@@ -52,9 +52,20 @@ program_drives(const struct core *c, uint64_t tsc)
 	return !c->own_thread && driven && (int64_t)(tsc - driven) < (int64_t)ticks(&c->idle, QUIET_NS);
 }
 
-/* Rounds, if nobody else drives; how much work they found. */
+/* Frames shall ring from now on, or need not: each ring costs the peer a system call. With the lock. */
+static void
+arm(struct core *c, bool on)
+{
+	const struct port_driver *drv = c->port->drv;
+
+	if (c->idle.armed != on && c->idle.port_fd >= 0)
+		c->idle.armed = (!drv->wait_arm || drv->wait_arm(c->port, on)) && on;
+}
+
+/* Rounds, if nobody else drives; how much work they found. The last ones before a sleep arm the bell
+ * first, so that what comes after them rings. */
 static unsigned int
-look(struct core *c)
+look(struct core *c, bool before_sleep)
 {
 	struct idle *i = &c->idle;
 	unsigned int found = 0;
@@ -62,6 +73,7 @@ look(struct core *c)
 
 	if (!core_try(c, false))
 		return 0;
+	arm(c, before_sleep);
 	do {
 		found += core_round(c, CORE_ROUND_WHOLE);
 		at = core_wake_at(c);
@@ -159,7 +171,7 @@ wait(struct core *c, uint64_t ns, bool program)
 	struct idle *i = &c->idle;
 	struct pollfd fds[2] = {
 		{ .fd = i->fd, .events = POLLIN },
-		{ .fd = program ? -1 : i->port_fd, .events = POLLIN },
+		{ .fd = program || !i->armed ? -1 : i->port_fd, .events = POLLIN },
 	};
 	struct timespec ts = { .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
 	uint64_t n;
@@ -193,8 +205,10 @@ sleep_for(struct core *c, uint64_t ns, bool program)
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	tell_clients(c, 1);
 	if (!program) {
-		nothing = look(c) == 0;
+		nothing = look(c, true) == 0;
 		ns = RTE_MIN(ns, RTE_MAX(i->timer_ns, TWHEEL_GRAIN_NS));
+		if (!i->armed)	/* nobody would ring, or somebody else drives */
+			ns = RTE_MIN(ns, i->step_ns);
 	}
 	if (nothing && !__atomic_load_n(&i->stop, __ATOMIC_RELAXED))
 		wait(c, ns, program);
@@ -244,7 +258,7 @@ live(struct core *c)
 		core_print(c);
 		watch_link(c, tsc);
 		feel_crowd(i, tsc);
-		if (!program && look(c)) {
+		if (!program && look(c, false)) {
 			i->worked = tsc;
 			i->step_ns = STEP_MIN_NS;
 			if (!crowded(i, tsc))

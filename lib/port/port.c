@@ -97,6 +97,14 @@ port_lower_wait_fd(struct port *p)
 	return lower->drv->wait_fd ? lower->drv->wait_fd(lower) : -1;
 }
 
+bool
+port_lower_wait_arm(struct port *p, bool on)
+{
+	struct port *lower = p->lower;
+
+	return !lower->drv->wait_arm || lower->drv->wait_arm(lower, on);
+}
+
 void
 port_lower_wait_clear(struct port *p)
 {

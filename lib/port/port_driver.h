@@ -26,6 +26,9 @@ struct port_conf {
 	uint8_t bell_mac[6];	/* filled by the caller before wait_fd: the MAC in use */
 };
 
+/* How eal_args() begins when EAL must look at the PCI bus, for the device that follows. */
+#define PORT_EAL_PCI "--allow="
+
 struct port_driver;
 
 struct port {
@@ -57,6 +60,10 @@ struct port_driver {
 	/* An fd that becomes readable when frames arrive, or -1. The core drains it with
 	 * wait_clear() after waking. Control thread. */
 	int (*wait_fd)(struct port *p);
+	/* Owning core: frames that arrive from now on shall make it readable, or need not; who arms it
+	 * looks for frames once more before sleeping. False: it cannot ring now (no link). NULL: it
+	 * always rings. */
+	bool (*wait_arm)(struct port *p, bool on);
 	void (*wait_clear)(struct port *p);
 	/* The EAL argument the driver needs before EAL starts ("--vdev=…"), one word, "" when none. 0 or
 	 * -errno with `why`. Also checks that what it names can be opened. NULL: none. When EAL runs
@@ -86,6 +93,7 @@ const struct port_driver *port_driver_find(const char *name);
 /* For drivers that stand on another port: what the port below says. */
 bool port_lower_link_up(struct port *p);
 int port_lower_wait_fd(struct port *p);
+bool port_lower_wait_arm(struct port *p, bool on);
 void port_lower_wait_clear(struct port *p);
 uint64_t port_lower_due(struct port *p);
 

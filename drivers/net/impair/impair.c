@@ -331,6 +331,7 @@ const struct port_driver drv_impair = {
 	.tx = impair_tx,
 	.link_up = port_lower_link_up,
 	.wait_fd = port_lower_wait_fd,
+	.wait_arm = port_lower_wait_arm,
 	.wait_clear = port_lower_wait_clear,
 	.stack = impair_stack,
 	.due = impair_due,

@@ -217,6 +217,7 @@ const struct port_driver drv_record = {
 	.tx = record_tx,
 	.link_up = port_lower_link_up,
 	.wait_fd = port_lower_wait_fd,
+	.wait_arm = port_lower_wait_arm,
 	.wait_clear = port_lower_wait_clear,
 	.stack = record_stack,
 	.due = record_due,
