@@ -27,6 +27,7 @@ static int
 check_port(struct plan *p, const char *text, struct why *w)
 {
 	struct port_memif memif;
+	struct port_iface iface;
 
 	if (port_conf_parse(text, p->port_words, sizeof(p->port_words), &p->port, w->text,
 			    sizeof(w->text)))
@@ -35,6 +36,8 @@ check_port(struct plan *p, const char *text, struct why *w)
 		p->iface = p->port.args;
 		return host_af_packet(p->iface, w);
 	}
+	if (!strcmp(p->port.driver, "af_xdp"))
+		return port_iface_query(p->port.args, &iface, w->text, sizeof(w->text)) ? -EINVAL : 0;
 	if (strcmp(p->port.driver, "memif"))
 		return 0;
 	if (port_memif_parse(p->port.args, &memif, w->text, sizeof(w->text)))

@@ -25,7 +25,8 @@ extern "C" {
 struct plx_stack_config {
 	size_t size;		/* sizeof(struct plx_stack_config): later versions have more members */
 	const char *port;	/* "loop" (default), "memif:SOCKET,server|client[,zc]",
-				 * "af_packet:IFACE", "vdev:DPDK-DEVARGS" */
+				 * "af_packet:IFACE", "af_xdp:IFACE", "vhost:SOCKET",
+				 * "virtio:SOCKET", "pci:ADDRESS", "vdev:DPDK-DEVARGS" */
 	const char *ip;		/* "ADDR/LEN,..."; default 10.11.x.y/16 from the MAC */
 	const char *gw;		/* "ADDR[,ADDR]": IPv4, IPv6 */
 	const char *mac;	/* "aa:bb:cc:dd:ee:ff"; default: locally administered, random */

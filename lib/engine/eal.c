@@ -23,6 +23,7 @@
 #include <rte_log.h>
 
 #include "base/log.h"
+#include "port/port_driver.h"
 
 #define DEFAULT_MB 192u
 #define MAX_ARGS 16
@@ -108,9 +109,12 @@ make_args(struct start *s, const char *port_arg, uint32_t mem_mb)
 	add(s, "pollux");
 	add(s, s->lcores);
 	add(s, "--file-prefix=pollux");
-	add(s, "--no-pci");
 	add(s, "--no-telemetry");
-	add(s, "--iova-mode=va");
+	/* a card may need physical addresses: EAL finds out */
+	if (strncmp(port_arg, PORT_EAL_PCI, sizeof(PORT_EAL_PCI) - 1) != 0) {
+		add(s, "--no-pci");
+		add(s, "--iova-mode=va");
+	}
 	add(s, "--single-file-segments");	/* zero-copy memif wants it */
 	if (free_huge_mb() >= mem_mb) {
 		add(s, "--in-memory");

@@ -74,11 +74,11 @@ check_memif(const char *args, char *why, size_t why_len)
 }
 
 static int
-check_af_packet(const char *args, char *why, size_t why_len)
+check_iface(const char *args, char *why, size_t why_len)
 {
 	if (args[0] && strlen(args) < IFNAMSIZ && !strpbrk(args, "/, \t\n"))
 		return 0;
-	snprintf(why, why_len, "af_packet: write af_packet:IFACE with an interface as in `ip link`");
+	snprintf(why, why_len, "write af_packet:IFACE or af_xdp:IFACE with an interface as in `ip link`");
 	return -EINVAL;
 }
 
@@ -92,22 +92,55 @@ check_vdev(const char *args, char *why, size_t why_len)
 }
 
 static int
-not_yet(const char *args, char *why, size_t why_len)
+is_socket(const char *args)
 {
-	(void)args;
-	snprintf(why, why_len,
-		 "this kind of port is not in this version: there are loop, memif, af_packet, vdev");
-	return -EOPNOTSUPP;
+	return args[0] == '/' && strlen(args) < PORT_SOCKET_LEN && !strpbrk(args, ", \t\n");
+}
+
+static int
+check_vhost(const char *args, char *why, size_t why_len)
+{
+	if (is_socket(args))
+		return 0;
+	snprintf(why, why_len, "vhost: write vhost:SOCKET with the path, from / on, of a socket to make");
+	return -EINVAL;
+}
+
+static int
+check_virtio(const char *args, char *why, size_t why_len)
+{
+	if (is_socket(args))
+		return 0;
+	snprintf(why, why_len, "virtio: write virtio:SOCKET with the path, from / on, of the other end's"
+		 " vhost:SOCKET");
+	return -EINVAL;
+}
+
+/* [DOMAIN:]BUS:DEVICE.FUNCTION, in hexadecimal */
+static int
+check_pci(const char *args, char *why, size_t why_len)
+{
+	unsigned int domain, bus, device, function;
+	int end = 0;
+
+	if ((sscanf(args, "%4x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &end) == 4 &&
+	     end == 12 && !args[end]) ||
+	    (sscanf(args, "%2x:%2x.%1x%n", &bus, &device, &function, &end) == 3 && end == 7 &&
+	     !args[end]))
+		return 0;
+	snprintf(why, why_len, "pci: write pci:DOMAIN:BUS:DEVICE.FUNCTION as `lspci -D` does, 0000:01:00.0");
+	return -EINVAL;
 }
 
 static const struct kind {
 	const char *name;
 	int (*check)(const char *args, char *why, size_t why_len);
 } kinds[] = {
-	{ "loop", check_loop },	      { "memif", check_memif }, { "af_packet", check_af_packet },
-	{ "vdev", check_vdev },	      { "af_xdp", not_yet },	{ "vhost", not_yet },
-	{ "virtio", not_yet },	      { "pci", not_yet },
+	{ "loop", check_loop },	      { "memif", check_memif }, { "af_packet", check_iface },
+	{ "af_xdp", check_iface },    { "vhost", check_vhost }, { "virtio", check_virtio },
+	{ "vdev", check_vdev },	      { "pci", check_pci },
 };
+#define KINDS "loop, memif, af_packet, af_xdp, vhost, virtio, vdev, pci"
 
 static const struct kind *
 kind_find(const char *name, size_t len)
@@ -129,7 +162,7 @@ port_conf_parse(const char *spec, char *buf, size_t buf_len, struct port_conf *o
 
 	if (!kind) {
 		snprintf(why, why_len,
-			 "no such kind of port: \"%.*s\" (there are loop, memif, af_packet, vdev)",
+			 "no such kind of port: \"%.*s\" (there are " KINDS ")",
 			 (int)kind_len, spec);
 		return -EINVAL;
 	}

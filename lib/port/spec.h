@@ -14,6 +14,7 @@
 #define PORT_MTU_MIN 576u
 #define PORT_MTU_MAX 9216u
 #define PORT_MTU_DEFAULT 4200u	/* of wires without an MTU of their own: path MTU 4096 fits (A32) */
+#define PORT_SOCKET_LEN 108u	/* of a UNIX socket's path, with its end */
 #define PORT_L2_LEN 18u		/* Ethernet header with a VLAN tag */
 
 /* "memif:" SOCKET,server|client[,zc] */

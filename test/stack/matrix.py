@@ -7,6 +7,7 @@ quick is a handful, sanitize less; default has every pair of (program, option), 
 import collections
 
 PORTS = ('memif', 'af_packet')
+MORE_PORTS = ('vhost', 'af_xdp')        # vhost: with virtio at the other end
 GID = 1         # GID 0 is the link-local one of the MAC, 1 the address given by --ip
 
 Case = collections.namedtuple('Case', 'port program args cores')
@@ -84,6 +85,13 @@ def default():
     # the rows lie option by option, so alternating covers the pairs with the port
     for n, words in enumerate(perftests(True)):
         yield case(PORTS[(n + n // 8) % 2], words)
+    # the other ports: some of everything; a page of af_xdp holds no path MTU of 4096
+    for port in MORE_PORTS:
+        yield case(port, pingpong([], True))
+        for op in OPS:
+            yield case(port, perftest(op, 'bw', 'default', [], True))
+        yield case(port, perftest('write', 'lat', 'default', [], True))
+        yield case(port, perftest('send', 'bw', 'events', ['-e'], True))
     # one of the ports without a GID index: the program chooses
     yield case('memif', ['ib_send_bw', '-F', '-n', '200'])
     for op in OPS:

@@ -54,7 +54,11 @@ class Pair:
     def port(self, n):
         if self.case.port == 'memif':
             return 'memif:%s/s,%s' % (self.dir, ('server', 'client')[n])
-        return 'af_packet:' + self.hosts[n].iface
+        if self.case.port == 'vhost':
+            return '%s:%s/s' % (('vhost', 'virtio')[n], self.dir)
+        if self.case.port == 'af_xdp':
+            return 'af_xdp:' + self.hosts[n].page_iface
+        return '%s:%s' % (self.case.port, self.hosts[n].iface)
 
     def command(self, n, extra):
         words = [self.launcher, '--port', self.port(n), '--ip', ADDRESSES[n]]

@@ -83,6 +83,7 @@ class Host:
     def __init__(self, name):
         self.name = name
         self.iface = 'data-' + name
+        self.page_iface = 'page-' + name
         run('ip', 'netns', 'add', name)
         self.ip('link', 'set', 'lo', 'up')
 
@@ -93,14 +94,17 @@ class Host:
         return ['ip', 'netns', 'exec', self.name, *args]
 
 
-def two_hosts(data_mtu=9000):
-    """Hosts a and b on two wires: one for the programs' TCP, and one that Pollux may have.
+PAGE_MTU = 3400     # a frame fits a page, as XDP wants it
 
-    The data wire has no address that the kernel holds, or the kernel would answer RoCE packets with
+
+def two_hosts(data_mtu=9000):
+    """Hosts a and b on three wires: one for the programs' TCP, and two that Pollux may have.
+
+    A data wire has no address that the kernel holds, or the kernel would answer RoCE packets with
     ICMP errors.
     """
     a, b = Host('a'), Host('b')
-    for wire in ('tcp', 'data'):
+    for wire in ('tcp', 'data', 'page'):
         run('ip', 'link', 'add', wire + '-a', 'netns', 'a', 'type', 'veth',
             'peer', 'name', wire + '-b', 'netns', 'b')
     for n, host in enumerate((a, b), 1):
@@ -108,6 +112,7 @@ def two_hosts(data_mtu=9000):
         host.address = '192.168.77.%d' % n
         host.ip('addr', 'add', host.address + '/24', 'dev', tcp)
         host.ip('link', 'set', tcp, 'up')
-        host.ip('link', 'set', host.iface, 'addrgenmode', 'none')
-        host.ip('link', 'set', host.iface, 'mtu', str(data_mtu), 'up')
+        for iface, mtu in ((host.iface, data_mtu), (host.page_iface, PAGE_MTU)):
+            host.ip('link', 'set', iface, 'addrgenmode', 'none')
+            host.ip('link', 'set', iface, 'mtu', str(mtu), 'up')
     return a, b

@@ -20,6 +20,11 @@ port_conf_parse__splits(void)
 		{ "memif:/with:colon,client", "memif", "/with:colon,client" },
 		{ "af_packet:eth0", "af_packet", "eth0" },
 		{ "af_packet:eth0.5", "af_packet", "eth0.5" },
+		{ "af_xdp:eth0", "af_xdp", "eth0" },
+		{ "vhost:/run/v", "vhost", "/run/v" },
+		{ "virtio:/run/v", "virtio", "/run/v" },
+		{ "pci:0000:c1:1f.7", "pci", "0000:c1:1f.7" },
+		{ "pci:01:00.0", "pci", "01:00.0" },
 		{ "vdev:net_ring0", "vdev", "net_ring0" },
 		{ "vdev:net_tap0,iface=x,mac=fixed", "vdev", "net_tap0,iface=x,mac=fixed" },
 	};
@@ -71,10 +76,16 @@ port_conf_parse__refuses(void)
 		{ "vdev:", -EINVAL, "vdev:NAME" },
 		{ "vdev:,x", -EINVAL, "vdev:NAME" },
 		{ "vdev:a b", -EINVAL, "vdev:NAME" },
-		{ "af_xdp:eth0", -EOPNOTSUPP, "not in this version" },
-		{ "vhost:/a", -EOPNOTSUPP, "not in this version" },
-		{ "virtio:/a", -EOPNOTSUPP, "not in this version" },
-		{ "pci:0000:01:00.0", -EOPNOTSUPP, "not in this version" },
+		{ "af_xdp:", -EINVAL, "IFACE" },
+		{ "vhost", -EINVAL, "vhost:SOCKET" },
+		{ "vhost:a", -EINVAL, "vhost:SOCKET" },
+		{ "vhost:/a,client=1", -EINVAL, "vhost:SOCKET" },
+		{ "virtio:", -EINVAL, "virtio:SOCKET" },
+		{ "pci:", -EINVAL, "0000:01:00.0" },
+		{ "pci:01:00", -EINVAL, "0000:01:00.0" },
+		{ "pci:0000:01:00.00", -EINVAL, "0000:01:00.0" },
+		{ "pci:0000:01:00.0,x", -EINVAL, "0000:01:00.0" },
+		{ "pci:+000:01:00.0", -EINVAL, "0000:01:00.0" },
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {

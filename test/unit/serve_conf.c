@@ -74,7 +74,7 @@ static void
 conf_parse__not_in_this_version(void)
 {
 	const struct setting_text absent[] = {
-		{ .socket = "/run/x" }, { .cores = "1,2" }, { .port = "vhost:/x" },
+		{ .socket = "/run/x" }, { .cores = "1,2" },
 	};
 
 	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {

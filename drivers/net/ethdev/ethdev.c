@@ -16,6 +16,8 @@
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 
+#include "base/random.h"
+
 uint16_t
 ethdev_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
 {
@@ -57,12 +59,36 @@ ethdev_wait_clear(struct port *p)
 		bell_clear(e->bell_fd);
 }
 
+/* A device without a link has nobody who could ring. */
+bool
+ethdev_wait_arm(struct port *p, bool on)
+{
+	const struct ethdev *e = p->priv;
+
+	if (!e->bell_is_dpdks)
+		return false;
+	if (!on)
+		return rte_eth_dev_rx_intr_disable(e->port_id, 0) == 0;
+	return rte_eth_dev_rx_intr_enable(e->port_id, 0) == 0 && ethdev_link_up(p);
+}
+
 bool
 ethdev_mac_given(const uint8_t mac[6])
 {
 	static const uint8_t none[6];
 
 	return memcmp(mac, none, 6) != 0;
+}
+
+void
+ethdev_choose_mac(uint8_t mac[6], const uint8_t given[6])
+{
+	if (ethdev_mac_given(given)) {
+		memcpy(mac, given, 6);
+		return;
+	}
+	random_bytes(mac, 6);
+	mac[0] = (uint8_t)((mac[0] | 2) & ~1u);
 }
 
 /* The name is what stands before the first comma. */
@@ -142,7 +168,7 @@ tell_mtu(const struct port *p, uint16_t port_id)
 static int
 setup_queues(struct port *p, const struct ethdev_conf *conf, uint16_t port_id)
 {
-	struct rte_eth_conf eth = { 0 };
+	struct rte_eth_conf eth = { .intr_conf.rxq = conf->rx_intr };
 	uint16_t rx = conf->rx_ring, tx = conf->tx_ring;
 	unsigned int node = p->numa < 0 ? (unsigned int)SOCKET_ID_ANY : (unsigned int)p->numa;
 	int ret;
@@ -154,8 +180,10 @@ setup_queues(struct port *p, const struct ethdev_conf *conf, uint16_t port_id)
 		ret = rte_eth_rx_queue_setup(port_id, 0, rx, node, NULL, p->pool);
 	if (ret == 0)
 		ret = rte_eth_tx_queue_setup(port_id, 0, tx, node, NULL);
-	if (ret == 0)
+	if (ret == 0 && !conf->keep_mtu)
 		tell_mtu(p, port_id);
+	if (ret == 0 && conf->foreign)
+		(void)rte_eth_promiscuous_enable(port_id);
 	return ret;
 }
 
@@ -168,6 +196,10 @@ start(struct port *p, const struct ethdev_conf *conf, struct ethdev *e)
 		return ret;
 	ret = rte_eth_dev_start(e->port_id);
 	e->running = ret == 0;
+	if (ret == 0 && conf->rx_intr) {
+		e->bell_fd = rte_eth_dev_rx_intr_ctl_q_get_fd(e->port_id, 0);
+		e->bell_is_dpdks = e->bell_fd >= 0;
+	}
 	return ret;
 }
 
@@ -242,7 +274,7 @@ ethdev_close(struct port *p)
 {
 	struct ethdev *e = p->priv;
 
-	if (e->bell_fd >= 0)
+	if (e->bell_fd >= 0 && !e->bell_is_dpdks)
 		close(e->bell_fd);
 	if (e->claim_fd >= 0)
 		close(e->claim_fd);

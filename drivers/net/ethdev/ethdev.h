@@ -20,6 +20,9 @@ struct ethdev_conf {
 	uint16_t rx_ring, tx_ring;
 	uint32_t num_mbufs;
 	bool later;			/* the core starts the device, not ethdev_open() */
+	bool keep_mtu;			/* the device is not told of the MTU */
+	bool rx_intr;			/* the device can ring when frames come */
+	bool foreign;			/* frames to another MAC than the device's are wanted */
 };
 
 struct ethdev {
@@ -30,6 +33,7 @@ struct ethdev {
 	uint8_t patience;		/* turns of that timer until then */
 	bool halted;			/* stopped and closed, not yet gone */
 	int bell_fd;			/* readable when a frame for us arrived; -1: there is none */
+	bool bell_is_dpdks;		/* and must be armed */
 	int claim_fd;			/* holds the name of what one process may open; -1: none */
 };
 
@@ -44,6 +48,7 @@ uint16_t ethdev_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint1
 bool ethdev_link_up(struct port *p);
 int ethdev_wait_fd(struct port *p);
 void ethdev_wait_clear(struct port *p);
+bool ethdev_wait_arm(struct port *p, bool on);
 
 /* A MAC was configured: not all zero. */
 bool ethdev_mac_given(const uint8_t mac[6]);
@@ -58,8 +63,22 @@ bool ethdev_exists(const char *devargs);
 int bell_open(int ifindex, const uint8_t mac[6], char *why, size_t why_len);
 void bell_clear(int fd);
 
+/*
+ * A UNIX socket that a device of `kind` is to make (what a dead server left goes away), or to find
+ * (`must_live`: somebody listens already). 0, or -errno with a line in `why`.
+ */
+int sock_clear(const char *kind, const char *path, char *why, size_t why_len);
+int sock_check(const char *kind, const char *path, bool must_live, char *why, size_t why_len);
+
+/* A locally administered MAC of one station: the one given, or a random one. */
+void ethdev_choose_mac(uint8_t mac[6], const uint8_t given[6]);
+
 extern const struct port_driver drv_memif;
 extern const struct port_driver drv_af_packet;
 extern const struct port_driver drv_vdev;
+extern const struct port_driver drv_af_xdp;
+extern const struct port_driver drv_vhost;
+extern const struct port_driver drv_virtio;
+extern const struct port_driver drv_pci;
 
 #endif

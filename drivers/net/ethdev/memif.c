@@ -10,20 +10,14 @@
  * on EAL's interrupt thread, where memif also hangs up, looks at the link and tells the core to call;
  * the core calls between two bursts, for none may run meanwhile.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <rte_alarm.h>
 #include <rte_ethdev.h>
 #include <rte_log.h>
 
-#include "base/random.h"
 #include "ethdev.h"
 #include "memif_mend.h"
 
@@ -59,61 +53,13 @@ write_devargs(const struct port_conf *conf, const struct port_memif *m, char *ou
 	int n;
 
 	/* DPDK's own choice would be the same one in every process */
-	random_bytes(mac, 6);
-	mac[0] = (uint8_t)((mac[0] | 2) & ~1u);
-	if (ethdev_mac_given(conf->mac))
-		memcpy(mac, conf->mac, 6);
+	ethdev_choose_mac(mac, conf->mac);
 	n = snprintf(out, len, MEMIF_NAME ",role=%s,id=0,socket=%s,socket-abstract=%s,bsize=%u,"
 		     "rsize=%u,mac=%02x:%02x:%02x:%02x:%02x:%02x%s", m->server ? "server" : "client",
 		     m->socket, m->abstract ? "yes" : "no", buf_size(mtu_of(conf)), MEMIF_RING_LOG2,
 		     mac[0], mac[1], mac[2], mac[3], mac[4], mac[5],
 		     m->zero_copy ? ",zero-copy=yes" : "");
 	return n < (int)len ? 0 : -ENAMETOOLONG;
-}
-
-/* Does a living process have this path? 1, 0, or -errno. A socket of another type is refused in
- * either case, but with another reason; a real call, hung up at once, can end a server of DPDK's. */
-static int
-is_alive(const char *path)
-{
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int ret;
-
-	if (fd < 0)
-		return -errno;
-	memcpy(un.sun_path, path, strnlen(path, sizeof(un.sun_path) - 1));
-	ret = connect(fd, (const struct sockaddr *)&un, sizeof(un)) == 0 ? 0 : -errno;
-	close(fd);
-	if (ret == 0 || ret == -EPROTOTYPE)
-		return 1;
-	return ret == -ECONNREFUSED ? 0 : ret;
-}
-
-/* A server that was killed leaves its socket; one that lives keeps it. */
-static int
-clear_path(const char *path, char *why, size_t why_len)
-{
-	struct stat st;
-	int ret;
-
-	if (lstat(path, &st) != 0)
-		return 0;	/* a bad directory shows when the socket is made */
-	if (!S_ISSOCK(st.st_mode)) {
-		snprintf(why, why_len, "memif: %s exists and is no socket: choose another path", path);
-		return -EEXIST;
-	}
-	ret = is_alive(path);
-	if (ret == 1) {
-		snprintf(why, why_len, "memif: a server has %s already: make this end the client, or"
-			 " choose another path", path);
-		return -EADDRINUSE;
-	}
-	if (ret == 0 && unlink(path) != 0)
-		ret = -errno;
-	if (ret != 0)
-		snprintf(why, why_len, "memif: %s: %s", path, strerror(-ret));
-	return ret;
 }
 
 static int
@@ -129,7 +75,10 @@ prepare(const struct port_conf *conf, char *devargs, size_t len, char *why, size
 		snprintf(why, why_len, "memif: socket name too long");
 		return ret;
 	}
-	return m.server && !m.abstract ? clear_path(m.socket, why, why_len) : 0;
+	if (m.abstract)
+		return 0;
+	return m.server ? sock_clear("memif", m.socket, why, why_len) :
+			  sock_check("memif", m.socket, false, why, why_len);
 }
 
 static int
