@@ -181,7 +181,7 @@ open_client(void)
 	return rc ? rc : reg(ALL_ACCESS);
 }
 
-static int
+__attribute__((unused)) static int
 start_world(const char *cores)
 {
 	int rc = start_stack(cores);
@@ -286,7 +286,7 @@ now_ms(void)
 }
 
 /* The next CQE within 10 s. */
-static bool
+__attribute__((unused)) static bool
 poll(struct plx_cqe *out)
 {
 	uint64_t end = now_ms() + 10000;
@@ -299,7 +299,7 @@ poll(struct plx_cqe *out)
 	return true;
 }
 
-static void
+__attribute__((unused)) static void
 arm(enum plx_cq_arm how)
 {
 	struct plx_cq_ctl *ctl = at(&w.cq.ctl);
