@@ -191,6 +191,8 @@ What to try next:
       any verbs program runs behind the --, here with a port that talks to itself
   build/app/pollux-run/pollux-run --port af_packet:IFACE --ip ADDR/LEN -- ib_write_bw
       the same on a network interface; the peer is another Pollux or any RoCEv2 device
+  build/app/pollux-run/pollux-run -- build/app/plx-perf/plx-perf --self
+      Pollux's own benchmark; --verify checks every byte, --help has the rest
   sh test/run.sh --quick
       the tests
   doc/tour.md

@@ -74,6 +74,8 @@ finish() {
 
 refused 'is no option' --nonsense
 refused 'one of: send' --op push
+refused 'one of: cq, memory$' --poll foo
+refused 'one of: poll, sleep$' --target foo
 refused 'give N, N,N' --size 4x
 refused 'number from 1 to' --qps 0
 refused 'nothing would ever complete' --cq-mod 200 --depth 100
