@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Does every feature that doc/features.ini claims name tests that exist?
+"""Do the features that doc/features.ini claims and the rows of doc/field-cases.md name tests that exist?
 
     features.py [ROOT]
 
-A line is `NAME = yes; TEST...` or `NAME = no`. A test is a path under test/, with a case behind a
-colon where it holds many.
+A line is `NAME = yes; TEST...` or `NAME = no`, a row `| NAME | ... | TEST... |`. A test is a path under
+test/, with a case behind a colon where it holds many.
 """
 import configparser
 import os
@@ -14,14 +14,7 @@ import sys
 import tree
 
 
-def check(root, where, value):
-    said, _, tests = (part.strip() for part in value.partition(';'))
-    if said not in ('yes', 'no'):
-        return '%s: say yes or no, not %r' % (where, said)
-    if said == 'no':
-        return '%s: a feature that is not there proves nothing' % where if tests else None
-    if not tests:
-        return '%s: name the test that proves it' % where
+def missing(root, where, tests):
     for test in tests.split():
         path, _, case = test.partition(':')
         full = os.path.join(root, 'test', path)
@@ -32,6 +25,28 @@ def check(root, where, value):
                 if case not in f.read():
                     return '%s: test/%s has no %s' % (where, path, case)
     return None
+
+
+def check(root, where, value):
+    said, _, tests = (part.strip() for part in value.partition(';'))
+    if said not in ('yes', 'no'):
+        return '%s: say yes or no, not %r' % (where, said)
+    if said == 'no':
+        return '%s: a feature that is not there proves nothing' % where if tests else None
+    if not tests:
+        return '%s: name the test that proves it' % where
+    return missing(root, where, tests)
+
+
+def rows(path):
+    """Name and tests of each row; those of a heading and its line are no row."""
+    if not os.path.exists(path):
+        return
+    with open(path, encoding='utf-8') as f:
+        for line in f:
+            cells = [cell.strip() for cell in line.strip().strip('|').split('|')]
+            if line.startswith('|') and cells[0] != 'row' and not cells[0].startswith('-'):
+                yield cells[0], cells[-1]
 
 
 def main(root):
@@ -45,6 +60,11 @@ def main(root):
             count += 1
             complaint = check(root, 'doc/features.ini [%s] %s' % (section, name), value)
             complaints += [complaint] if complaint else []
+    for name, tests in rows(os.path.join(root, 'doc/field-cases.md')):
+        count += 1
+        where = 'doc/field-cases.md %s' % name
+        complaint = missing(root, where, tests) if tests else '%s: name the test' % where
+        complaints += [complaint] if complaint else []
     tree.finish('features', count, complaints)
 
 

@@ -178,7 +178,82 @@ hostile__lies_in_every_field(void)
 	CHECK(told > 2 * ROUNDS && died > ROUNDS / 10 && died < ROUNDS);
 }
 
+struct answers {
+	uint32_t acks, naks, others;
+};
+
+/* What side 1 has to send goes nowhere but here. */
+static void
+take_answers(struct pair_side *b, struct answers *a)
+{
+	struct outbox *ob = b->x.out;
+	struct list_node *n;
+
+	while ((n = list_pop(&b->x.run))) {
+		ob->used = 0;
+		if (qp_run(qp_of_run(n), &b->x, 65536))
+			list_push(&b->x.run, n);
+		for (uint32_t i = 0; i < ob->used; i++) {
+			struct wire_pkt pkt;
+
+			if (wire_parse(ob->slot[i].data, ob->slot[i].len, &pkt) != DROP_NONE ||
+			    pkt.opcode != WIRE_ACKNOWLEDGE)
+				a->others++;
+			else if (pkt.aeth.syndrome == 0x60)
+				a->naks++;
+			else
+				a->acks++;
+		}
+	}
+}
+
+static void
+write_at(struct pair_side *b, struct psn psn, const uint8_t *bytes)
+{
+	struct wire_pkt pkt = {
+		.opcode = WIRE_WRITE_ONLY, .info = &wire_op_info[WIRE_WRITE_ONLY], .psn = psn,
+		.ack_req = true, .payload = bytes, .payload_len = 8,
+		.reth = { (uintptr_t)b->mem, b->mr->key, 8 },
+	};
+
+	qp_rx(b->q[0].qp, &b->x, &pkt);
+}
+
+/* X7: a million PSNs that are not the expected one, the edges of the half among them: nothing is
+ * executed, what is ahead gets one NAK in all, what is behind at most one ACK each. */
+static void
+hostile__any_psn(void)
+{
+	static const uint32_t edges[] = { 0x7fffff, 0x800000, 0xffffff, 1 };
+	struct psn epsn = psn_make(0xfffffe);
+	struct pair *p = pair_new(&(struct pair_conf){ .psn = { epsn.v, 5 }, .retry_cnt = 7 });
+	struct pair_side *b = &p->side[1];
+	struct answers a = { 0 };
+	uint32_t ahead = 0, behind = 0;
+	uint64_t rng = 7;
+
+	for (uint32_t i = 0; i < 1000000; i++) {
+		uint32_t off = i < 4 ? edges[i] : (uint32_t)pair_random(&rng) & PSN_MASK;
+
+		if (!off)
+			continue;
+		*(off < 0x800000 ? &ahead : &behind) += 1;
+		write_at(b, psn_add(epsn, off), (const uint8_t *)"executed");
+		take_answers(b, &a);
+	}
+	CHECK_EQ(b->mem[0], 0);
+	CHECK_EQ(a.naks, 1);
+	CHECK_EQ(a.others, 0);
+	CHECK_EQ(a.acks, behind);
+	CHECK_EQ(b->cnt.drop[DROP_PSN_AHEAD], ahead);
+	CHECK_EQ(qp_state(b->q[0].qp), QPS_RTS);
+	write_at(b, epsn, (const uint8_t *)"expected");
+	CHECK_MEM(b->mem, "expected", 8);
+	pair_free(p);
+}
+
 static const struct check_case cases[] = {
+	CHECK_CASE(hostile__any_psn),
 	CHECK_CASE(hostile__lies_in_every_field),
 };
 

@@ -36,8 +36,8 @@ map_window(struct huge *h, struct pair_side *s, uint8_t first)
 	if (fd < 0 || at == MAP_FAILED || ftruncate(fd, WINDOW))
 		return false;
 	for (size_t off = 0; off < LONGEST; off += WINDOW)
-		if (mmap(at + off, WINDOW, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0) ==
-		    MAP_FAILED)
+		if (mmap(at + off, WINDOW, PROT_READ | PROT_WRITE,
+			 MAP_SHARED | MAP_FIXED | MAP_POPULATE, fd, 0) == MAP_FAILED)
 			return false;
 	close(fd);
 	for (size_t i = 0; i < WINDOW; i++)
