@@ -17,6 +17,8 @@
 enum plx_drive {		/* what a calling thread does for a core without a thread of its own */
 	PLX_DRIVE_POST = 0,	/* take what was posted and send; receive nothing */
 	PLX_DRIVE_POLL = 1,	/* one whole round of the core's loop */
+	PLX_DRIVE_MORE = 2,	/* as POST, but the queue has earlier work that its peer has not
+				 * acknowledged: it may wait a little for company */
 };
 
 /* A core of the stack as one context sees it. */

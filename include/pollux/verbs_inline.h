@@ -52,10 +52,10 @@ __plx_unlock(uint32_t *lock)
  * seen the bell, the core's sleeping thread must. `asleep` is what plx_bell_publish() said.
  */
 static inline void
-__plx_kick(const struct plx_core_end *core, struct plx_wq_ctl *ctl, int asleep)
+__plx_kick(const struct plx_core_end *core, struct plx_wq_ctl *ctl, int asleep, enum plx_drive how)
 {
 	if (core->drive) {
-		core->drive(core->arg, PLX_DRIVE_POST);
+		core->drive(core->arg, how);
 		if (!asleep || !__atomic_load_n(&ctl->bell, __ATOMIC_RELAXED))
 			return;
 	}
@@ -258,6 +258,7 @@ plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **ba
 	struct plx_qp *pqp = __plx_qp_of(qp);
 	struct plx_wq *sq = &pqp->sq;
 	int err = __plx_send_allowed(pqp), rung = 0, asleep = 0;
+	enum plx_drive how = PLX_DRIVE_POST;
 	uint32_t tail;
 
 	if (__plx_unlikely(err)) {
@@ -273,13 +274,15 @@ plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **ba
 		}
 	}
 	if (tail != sq->tail) {
+		if (sq->tail != __atomic_load_n(&sq->ctl->head, __ATOMIC_RELAXED))
+			how = PLX_DRIVE_MORE;
 		sq->tail = tail;
 		asleep = plx_bell_publish(pqp->core->bell, sq->ctl, tail, qp->handle, PLX_BELL_SQ);
 		rung = 1;
 	}
 	__plx_unlock(&sq->lock);
 	if (rung)
-		__plx_kick(pqp->core, sq->ctl, asleep);
+		__plx_kick(pqp->core, sq->ctl, asleep, how);
 	return err;
 }
 
@@ -317,7 +320,7 @@ plx_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **ba
 	}
 	__plx_unlock(&rq->lock);
 	if (__plx_unlikely(rung))
-		__plx_kick(pqp->core, rq->ctl, asleep);
+		__plx_kick(pqp->core, rq->ctl, asleep, PLX_DRIVE_POST);
 	return err;
 }
 

@@ -27,6 +27,7 @@ struct ctl_device {
 enum ctl_drive {
 	CTL_DRIVE_POST,			/* work was posted: take it and send; no receive */
 	CTL_DRIVE_POLL,			/* one whole round of the core loop */
+	CTL_DRIVE_MORE,			/* as POST, behind unacknowledged work of the same queue: may wait */
 };
 
 /*

@@ -67,6 +67,7 @@ core_round(struct core *c, enum core_how how)
 	unsigned int found = 0, received = 0;
 
 	tell_time(c);
+	core_posts_begin(c, how);
 	if (__builtin_expect(mailbox_waits(&c->mail), 0)) {
 		core_settle(c);
 		found = mailbox_run(&c->mail, c);

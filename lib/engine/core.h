@@ -28,6 +28,8 @@
 #define CORE_CONFIRM_NS 1000000000u	/* a QP confirms its neighbour once a second */
 #define CORE_LATE_NS 4000u		/* an ACK waits at most so long while somebody drives */
 #define CORE_LATE_IDLE_NS 200000u	/* and so long when nobody does */
+#define CORE_LATE_POSTS 16u		/* posts that wait for one another */
+#define CORE_LATE_POST_NS 1000u		/* after frames were sent: who posts more seldom does not wait */
 #define CORE_REFINE_NS 1000000000u	/* of the clock; longer and longer */
 
 /* The try-lock: who drives. WANTED: held, and somebody who found it so left work behind. */
@@ -73,6 +75,8 @@ struct core {
 	uint32_t connected;		/* QPs in RTR and above */
 	uint32_t num_qps;
 	uint64_t driven_tsc;		/* when a thread of the program last did a whole round */
+	uint32_t posts;			/* 0 since a whole round; 1 + those that wait since a post */
+	uint64_t sent_tsc;		/* when frames were last sent */
 	struct mailbox mail __rte_cache_aligned;
 
 	/* the loop */
@@ -82,6 +86,7 @@ struct core {
 	uint64_t refine_at, refine_ns;
 	uint64_t late_since;		/* no ACK waits that came before, ns */
 	uint64_t patience;		/* CORE_LATE_IDLE_NS in ticks */
+	uint64_t post_patience;		/* CORE_LATE_POST_NS in ticks */
 	unsigned int lcore;		/* the lcore id of whoever drives, or LCORE_ID_ANY */
 	unsigned int lcore_before;	/* what it was before */
 	struct engine *engine;
@@ -150,6 +155,8 @@ unsigned int core_notify(struct core *c);
 
 /* late.c. May something wait at `tsc` for a later round? */
 bool core_late_ok(const struct core *c, uint64_t tsc);
+/* A round begins: what was put off goes now. */
+void core_posts_begin(struct core *c, enum core_how how);
 /* After a round received so many frames: lets ACKs go that have waited long enough. */
 void core_acks(struct core *c, enum core_how how, unsigned int received);
 /* Sends all that waits, before the control side changes a QP. */

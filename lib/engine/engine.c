@@ -112,6 +112,7 @@ fill_core(struct core *c, const struct eng_conf *conf, const struct mr_table *mr
 	c->was_qpn = conf->was_qpn;
 	c->was_arg = conf->arg;
 	c->patience = clock_ticks(&c->clock, CORE_LATE_IDLE_NS);
+	c->post_patience = clock_ticks(&c->clock, CORE_LATE_POST_NS);
 	c->refine_ns = CORE_REFINE_NS;
 	c->refine_at = c->clock.ns + CORE_REFINE_NS;
 	twheel_init(&c->wheel, c->clock.ns);

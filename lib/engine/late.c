@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What may wait a little, and until when? Called by the loop, with the lock.
+ * What may wait a little, and until when? Called by the loop, with the lock; core_post_waits() by any
+ * thread.
  *
  * An ACK is put off so that the answer of a program that is waiting for the message goes out first,
  * and so that one ACK stands for all frames that come one after another. It leaves in the first
  * round that receives nothing, or after CORE_LATE_NS: at once for a program that looks more seldom
- * than that. For a program that stops to poll just then, the background thread looks; only while that
- * is within CORE_LATE_IDLE_NS does anything wait (C25).
+ * than that.
+ *
+ * A post is put off when it follows upon another without a poll between them, so that the two become
+ * one burst: a burst of one frame costs the port as much as one of sixteen. A post to a queue whose
+ * work is all done never waits, nor does one when the core has not just sent something.
+ *
+ * For a program that stops to post and to poll just then, the background thread looks; only while
+ * that is within CORE_LATE_IDLE_NS does anything wait (C25).
  */
 #include "engine/core.h"
 
@@ -29,6 +36,32 @@ core_acks(struct core *c, enum core_how how, unsigned int received)
 		c->late_since = c->x.now;
 	else if (!c->x.hold_acks || !more_come || c->x.now - c->late_since >= CORE_LATE_NS)
 		xport_release_acks(&c->x);
+}
+
+bool
+core_post_waits(struct core *c)
+{
+	uint32_t posts = __atomic_load_n(&c->posts, __ATOMIC_RELAXED);
+	uint64_t sent, tsc;
+
+	if (!posts || posts >= CORE_LATE_POSTS)
+		return false;
+	sent = __atomic_load_n(&c->sent_tsc, __ATOMIC_RELAXED);
+	tsc = rte_rdtsc();
+	if (tsc - sent >= c->post_patience || !core_late_ok(c, tsc))
+		return false;
+	/* two threads may count as one: then a few more wait */
+	__atomic_store_n(&c->posts, posts + 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+void
+core_posts_begin(struct core *c, enum core_how how)
+{
+	uint32_t posts = how == CORE_ROUND_POST;
+
+	if (__atomic_load_n(&c->posts, __ATOMIC_RELAXED) != posts)
+		__atomic_store_n(&c->posts, posts, __ATOMIC_RELAXED);
 }
 
 void

@@ -12,6 +12,8 @@
 
 #include <errno.h>
 
+#include <rte_cycles.h>
+
 static void
 lend(struct core *c, uint32_t at)
 {
@@ -155,6 +157,7 @@ send(struct core *c)
 	uint64_t bytes = bytes_of(c->txq, c->num_txq);
 	uint32_t sent = port_tx(c->port, 0, c->txq, (uint16_t)c->num_txq);
 
+	__atomic_store_n(&c->sent_tsc, rte_rdtsc(), __ATOMIC_RELAXED);
 	cnt_add(&c->cnt, CNT_TX_FRAMES, sent);
 	if (__builtin_expect(sent == c->num_txq, 1)) {
 		c->num_txq = 0;

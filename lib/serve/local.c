@@ -46,10 +46,10 @@ local_devices(struct ctl_device *out, int max)
 static void
 local_drive(void *arg, enum ctl_drive how)
 {
-	if (how == CTL_DRIVE_POST)
-		core_drive_post(arg);
-	else
+	if (how == CTL_DRIVE_POLL)
 		core_drive_poll(arg);
+	else if (how == CTL_DRIVE_POST || !core_post_waits(arg))
+		core_drive_post(arg);
 }
 
 static void

@@ -12,6 +12,7 @@
 SAME(PLX_ABI_VERSION, CTL_ABI_VERSION);
 SAME(PLX_DRIVE_POST, (int)CTL_DRIVE_POST);
 SAME(PLX_DRIVE_POLL, (int)CTL_DRIVE_POLL);
+SAME(PLX_DRIVE_MORE, (int)CTL_DRIVE_MORE);
 _Static_assert(CTL_MAX_CORES <= 64, "plx_cq.cores has a bit for each");
 
 /* a verbs structure comes first: the pointers are the same */

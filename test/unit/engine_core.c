@@ -438,21 +438,6 @@ core_tx__frames_for_ourselves_come_back(void)
 	stop();
 }
 
-/* Only while the background thread looks again soon does anything wait for a later round. */
-static void
-core_late_ok__knows_when_the_thread_wakes(void)
-{
-	CHECK_EQ(start_with("loop", true), 0);
-	idle_stop(core);
-	core->idle.until = 0;
-	CHECK(core_late_ok(core, 1));
-	core->idle.until = 1000 + core->patience;
-	CHECK(core_late_ok(core, 1000));
-	CHECK(core_late_ok(core, 1000 + 2 * core->patience));
-	CHECK(!core_late_ok(core, 999));
-	stop();
-}
-
 static void
 eng_forked__child_drives_nothing(void)
 {
@@ -508,7 +493,6 @@ static const struct check_case cases[] = {
 	CHECK_CASE(core_tx__no_link_loses_frames),
 	CHECK_CASE(core_net_send__bounded_while_the_port_is_full),
 	CHECK_CASE(core_tx__frames_for_ourselves_come_back),
-	CHECK_CASE(core_late_ok__knows_when_the_thread_wakes),
 	CHECK_CASE(eng_forked__child_drives_nothing),
 	CHECK_CASE(idle__sleeps_when_nobody_wants_anything),
 };

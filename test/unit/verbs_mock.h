@@ -49,7 +49,7 @@ struct mock {
 	void (*on_drive)(unsigned int how);	/* what a driven core does; may be NULL */
 	int fail_type, fail_err;	/* the next call of that type answers fail_err */
 	int open_err;
-	unsigned int drives[2], wakes, closes;
+	unsigned int drives[3], wakes, closes;
 	uint32_t bells_seen;		/* doorbell entries taken */
 	struct plx_bell_ring *bell;
 	int async_fd;			/* the stack's end */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From ring slot to work completion: include/pollux/verbs_inline.h, the polling half. */
+/* From ring slot to work completion: include/pollux/verbs_inline.h, the polling half, and who is driven. */
 #include "check.h"
 #include "verbs_world.h"
 
@@ -170,6 +170,24 @@ poll_cq__old_completion_after_reset(void)
 	world_close(&w);
 }
 
+/* Behind work that is not acknowledged the core may wait for more; the head is the core's word. */
+static void
+post_send__says_when_earlier_work_is_outstanding(void)
+{
+	struct world w;
+
+	world_open(&w, (struct world_conf){ .can_drive = true });
+	post(&w, 1, 0);
+	CHECK_EQ(mock.drives[CTL_DRIVE_POST], 1);
+	post(&w, 1, 0);
+	CHECK_EQ(mock.drives[CTL_DRIVE_POST], 1);
+	CHECK_EQ(mock.drives[CTL_DRIVE_MORE], 1);
+	__plx_qp_of(w.qp)->sq.ctl->head = 2;
+	post(&w, 1, 0);
+	CHECK_EQ(mock.drives[CTL_DRIVE_POST], 2);
+	world_close(&w);
+}
+
 static void
 complete_one(unsigned int how)
 {
@@ -235,6 +253,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(poll_cq__generation_mismatch_retires_nothing),
 	CHECK_CASE(poll_cq__handle_out_of_the_table),
 	CHECK_CASE(poll_cq__old_completion_after_reset),
+	CHECK_CASE(post_send__says_when_earlier_work_is_outstanding),
 	CHECK_CASE(poll_cq__drives_once_when_empty),
 	CHECK_CASE(poll_cq__no_driving_beside_a_dedicated_core),
 	CHECK_CASE(req_notify__arm_only_grows),

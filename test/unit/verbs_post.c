@@ -214,7 +214,7 @@ post_send__drives_once_and_wakes_only_when_the_bell_stands(void)
 	/* another thread has the core and has looked at the bells already */
 	mock.on_drive = NULL;
 	CHECK_EQ(ibv_post_send(w.qp, chain(wr, 3), &bad), 0);
-	CHECK_EQ(mock.drives[CTL_DRIVE_POST], 2);
+	CHECK_EQ(mock.drives[CTL_DRIVE_MORE], 1);
 	CHECK_EQ(mock.wakes, 1);
 	world_close(&w);
 }
