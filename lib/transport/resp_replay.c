@@ -101,6 +101,8 @@ again_from(struct resp *r, struct resp_rd *rd, uint32_t k)
 	}
 	rd->from = k;
 	rd->next = k;
+	/* as every other answer it tells how far this end is now; that never goes back (C22) */
+	rd->msn = r->msn;
 }
 
 /* The new range lies where that part of the old one did and ends with it, and its key, perhaps
