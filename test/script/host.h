@@ -124,6 +124,7 @@ struct host_qp_want {
 	struct qp_attr attr;
 	uint32_t sq, rq, send_cqe, recv_cqe, pd, max_inline, ip_mtu;
 	int psn;		/* -1: the host's start PSN */
+	uint32_t qpn;		/* 0: a number by the host */
 };
 /* A QP in RESET with these attributes to be set. NULL and the reason in h->broken. */
 struct host_qp *host_qp_add(struct host *h, const char *name, const struct host_qp_want *want);

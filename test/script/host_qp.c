@@ -131,7 +131,7 @@ host_qp_add(struct host *h, const char *name, const struct host_qp_want *want)
 		abort();
 	memset(q, 0, sizeof(*q));
 	snprintf(q->name, sizeof(q->name), "%s", name);
-	q->qpn = QPN_OURS + h->num_qps * QPN_STEP;
+	q->qpn = want->qpn ? want->qpn : QPN_OURS + h->num_qps * QPN_STEP;
 	q->peer_qpn = QPN_PEER + h->num_qps * QPN_STEP;
 	q->mtu = 128u << want->attr.path_mtu;
 	start_psns(h, q, want);
