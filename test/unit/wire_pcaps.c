@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * lib/wire against captures of another stack: each RoCE frame parses and has the right ICRC. The
- * captures lie beside the repository, in ../shared/pcaps, or in pcaps under $POLLUX_SHARED; without
+ * captures lie beside the repository, in ../shared/pcaps, or where $POLLUX_PCAPS says; without
  * them the test is skipped. Their index calls one frame malformed, as tshark does: a SEND of no
  * bytes, 58 in all, each of them right, so it is held to the same rule.
  */
@@ -25,10 +25,10 @@ static unsigned int files, frames;
 static const char *
 find_dir(void)
 {
-	const char *shared = getenv("POLLUX_SHARED");
+	const char *place = getenv("POLLUX_PCAPS");
 
-	if (shared)
-		snprintf(dir, sizeof(dir), "%s/pcaps", shared);
+	if (place)
+		snprintf(dir, sizeof(dir), "%s", place);
 	else
 		snprintf(dir, sizeof(dir), "%s/../shared/pcaps", SOURCE_ROOT);
 	return dir;
@@ -125,7 +125,7 @@ main(int argc, char **argv)
 	DIR *d = opendir(find_dir());
 
 	if (!d) {
-		printf("skipped: no captures in %s (set POLLUX_SHARED)\n", dir);
+		printf("skipped: no captures in %s (set POLLUX_PCAPS)\n", dir);
 		return SKIP;
 	}
 	closedir(d);
