@@ -9,6 +9,8 @@
 
 #define SLOTS_MAX 64u
 
+bool host_external;
+
 static struct mr_table *mrs;
 static struct demux *demux;
 
@@ -31,7 +33,13 @@ host_init(struct host *h)
 		abort();
 	for (uint32_t i = 0; i < SLOTS_MAX; i++)
 		h->slot[i].data = h->slot_room + (size_t)i * PKT_MAX;
+	h->ext = calloc(SLOTS_MAX, sizeof(*h->ext));
+	if (!h->ext)
+		abort();
+	h->external = host_external;
 	h->out.slot = h->slot;
+	h->out.ext = h->ext;
+	h->out.ext_min = 1;
 	h->frames_end = &h->frames;
 	for (int i = 0; i < 2; i++)
 		h->cqes_end[i] = &h->cqes[i];
@@ -74,6 +82,7 @@ host_fini(struct host *h)
 	}
 	host_forget(h);
 	trace_fini(&h->trace);
+	free(h->ext);
 	free(h->slot);
 	free(h->slot_room);
 }

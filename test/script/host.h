@@ -20,6 +20,7 @@
 #define HOST_QPS 8
 #define HOST_MRS 16
 #define HOST_WRS 4096
+#define HOST_HELD 1024
 #define HOST_CANARY 64
 #define HOST_CANARY_BYTE 0xca
 
@@ -81,6 +82,10 @@ struct host {
 	struct out_slot *slot;
 	uint32_t slots, quantum;
 	uint8_t *slot_room;
+	bool external;		/* payloads stay in the program's memory until the frame is out */
+	struct out_ext *ext;	/* one a slot */
+	struct out_ext held[HOST_HELD];	/* not given back yet */
+	uint32_t num_held;
 	struct mr_table *mrs;
 	struct cnt_block cnt;
 	struct trace trace;
@@ -101,6 +106,9 @@ struct host {
 	void *saw_arg;
 	char broken[256];	/* why the host is broken, empty: it is not */
 };
+
+/* Every host lends room for external payloads, of any length. Set by main. */
+extern bool host_external;
 
 void host_init(struct host *h);
 void host_fini(struct host *h);

@@ -12,6 +12,38 @@
 
 #define ROUNDS_MAX 100000u
 
+/* The frame as it would stand on the wire, from the slot and what it leaves where it is. */
+static void
+gather(struct host *h, uint32_t i, uint8_t *to)
+{
+	const struct out_slot *s = &h->out.slot[i];
+	const struct out_ext *e = &h->ext[i];
+
+	if (!s->ext) {
+		memcpy(to, s->data, s->len);
+		return;
+	}
+	memcpy(to, s->data, e->at);
+	memcpy(to + e->at, e->data, e->len);
+	memcpy(to + e->at + e->len, s->data + e->at, s->len - e->at - e->len);
+	if (h->num_held == HOST_HELD)
+		host_broke(h, "more external payloads than the host can hold");
+	else
+		h->held[h->num_held++] = *e;
+}
+
+/* The last reading of the programs' memory is over. */
+static bool
+give_back(struct host *h)
+{
+	uint32_t n = h->num_held;
+
+	h->num_held = 0;
+	for (uint32_t i = 0; i < n; i++)
+		qp_ext_back(h->held[i].qp, &h->x, h->held[i].wr);
+	return n;
+}
+
 static void
 take_frames(struct host *h)
 {
@@ -24,7 +56,7 @@ take_frames(struct host *h)
 		if (!f)
 			abort();
 		*f = (struct host_frame){ .at = h->x.now, .len = len };
-		memcpy(f->bytes, h->out.slot[i].data, len);
+		gather(h, i, f->bytes);
 		*h->frames_end = f;
 		h->frames_end = &f->next;
 		if (pkt_decode(f->bytes, len, &p)) {
@@ -100,10 +132,16 @@ host_settle(struct host *h)
 	unsigned int rounds = 0;
 
 	take_all(h);
-	while ((n = list_pop(&h->x.run))) {
-		struct qp *qp = qp_of_run(n);
+	/* held until nobody has anything to do, so that completions wait for it */
+	while ((n = list_pop(&h->x.run)) || give_back(h)) {
+		struct qp *qp = n ? qp_of_run(n) : NULL;
 
+		if (!qp) {
+			take_all(h);
+			continue;
+		}
 		h->out.cap = h->slots;
+		h->out.ext_room = h->external ? h->slots : 0;
 		if (qp_run(qp, &h->x, h->quantum) && !list_linked(n))
 			list_push(&h->x.run, n);
 		take_all(h);

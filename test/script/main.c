@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs packet scripts: `script_runner [--only PREFIX] [--proofs LIST] [--tests DIR] FILE|DIRECTORY...`.
+ * Runs packet scripts: `script_runner [--external yes] [--only PREFIX] [--proofs LIST]
+ * [--tests DIR] FILE|DIRECTORY...`.
  * A script is run for each start PSN and each value of what it varies. LIST names other tests that
  * prove statements, and what must be proved (proof.h). Exit status 1 when something failed or is
  * missing.
@@ -147,6 +148,8 @@ options(int argc, char **argv, const char **proofs, const char **tests)
 			only = argv[i + 1];
 		else if (!strcmp(argv[i], "--proofs"))
 			*proofs = argv[i + 1];
+		else if (!strcmp(argv[i], "--external"))
+			host_external = !strcmp(argv[i + 1], "yes");
 		else if (!strcmp(argv[i], "--tests"))
 			*tests = argv[i + 1];
 		else
@@ -165,8 +168,8 @@ main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	first = options(argc, argv, &proofs, &tests);
 	if (first >= argc) {
-		fprintf(stderr, "usage: %s [--only PREFIX] [--proofs LIST] [--tests DIR] FILE|DIRECTORY...\n",
-			argv[0]);
+		fprintf(stderr, "usage: %s [--external yes] [--only PREFIX] [--proofs LIST] [--tests DIR] "
+			"FILE|DIRECTORY...\n", argv[0]);
 		return 2;
 	}
 	if (proofs)
