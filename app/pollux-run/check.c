@@ -183,6 +183,13 @@ check_counters(struct plan *p, const char *text, struct why *w)
 }
 
 static int
+check_switch(struct plan *p, const char *text, struct why *w)
+{
+	(void)p;
+	return strcmp(text, "0") == 0 || strcmp(text, "1") == 0 ? 0 : why(w, "it is 0 or 1");
+}
+
+static int
 check_id(struct plan *p, const char *text, struct why *w)
 {
 	uint32_t id;
@@ -203,6 +210,7 @@ static int (*const checks[SETTING_COUNT])(struct plan *, const char *, struct wh
 	[SETTING_IMPAIR] = check_impair,
 	[SETTING_RECORD] = check_record,
 	[SETTING_COUNTERS] = check_counters,
+	[SETTING_ZERO_COPY] = check_switch,
 	[SETTING_VENDOR_ID] = check_id,
 	[SETTING_VENDOR_PART_ID] = check_id,
 };

@@ -43,6 +43,8 @@ struct plx_stack_config {
 	uint32_t mem_mb;	/* memory for EAL when the stack starts it; default: enough for a port */
 	int eal_running;	/* 1: the program has called rte_eal_init() already */
 	const char *counters;	/* a file for all counters at the end: "NAME NUMBER TEXT" lines */
+	const char *zero_copy;	/* "0": copy every payload, also where the port could send it from where
+				 * the program put it; default "1" */
 };
 
 /*

@@ -14,6 +14,7 @@
 
 #include "engine/clock.h"
 #include "engine/engine.h"
+#include "engine/gather.h"
 #include "engine/mailbox.h"
 
 #define CORE_RX_BURST 32u
@@ -103,6 +104,8 @@ struct core {
 	/* out: slots whose data lies in lent mbufs; then what waits for the port or for ourselves */
 	struct outbox out;
 	struct out_slot slot[CORE_OUT];
+	struct out_ext ext[CORE_OUT];	/* what of them lies elsewhere */
+	struct gather *gather;		/* NULL: nothing ever does */
 	struct rte_mbuf *lent[CORE_OUT];
 	uint32_t num_lent;		/* from 0 */
 	struct rte_mbuf *txq[CORE_TXQ];

@@ -74,9 +74,12 @@ start_net(struct core *c, const struct eng_conf *conf, char *why, size_t why_len
 	return -EINVAL;
 }
 
-static void
+/* All of a core but what outlives the port: the caller's. */
+static struct gather *
 free_core(struct core *c)
 {
+	struct gather *g = c->gather;
+
 	if (c->out.slot)
 		core_tx_fini(c);
 	demux_free(c->demux);
@@ -84,6 +87,7 @@ free_core(struct core *c)
 		net_free(c->net);
 	trace_fini(&c->trace);
 	free(c);
+	return g;
 }
 
 static struct core *
@@ -150,7 +154,7 @@ start_core(struct engine *e, const struct eng_conf *conf, const struct mr_table 
 				 strerror(-rc));
 	}
 	if (rc < 0)
-		free_core(c);
+		gather_fini(free_core(c));
 	else
 		e->core = c;
 	return rc;
@@ -204,6 +208,8 @@ eng_start(const struct eng_conf *conf, const struct mr_table *mrs, struct engine
 	rc = stack_ports(e, conf, why, why_len);
 	if (rc < 0)
 		goto close_port;
+	if (conf->copies)
+		e->top->gathers = false;
 	clock_ready(&clock);
 	rc = start_core(e, conf, mrs, &clock, why, why_len);
 	if (rc < 0)
@@ -220,11 +226,14 @@ free_engine:
 void
 eng_stop(struct engine *e)
 {
+	struct gather *g;
+
 	idle_stop(e->core);
 	if (e->ended)
 		e->ended(e->arg, e);
-	free_core(e->core);
+	g = free_core(e->core);
 	port_close(e->top);
+	gather_fini(g);
 	free(e);
 }
 

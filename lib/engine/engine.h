@@ -30,6 +30,7 @@ struct eng_conf {
 	int cpu;		/* of that thread */
 	bool eal_running;	/* a DPDK program started EAL itself: do not */
 	uint32_t mem_mb;	/* EAL memory; 0: enough for one port and core */
+	bool copies;		/* never send a payload from where the program put it */
 	/* Was there ever a QP of this number? Called on the core, seldom. */
 	bool (*was_qpn)(void *arg, uint32_t qpn);
 	/* The cores are silent for good and the port is still open; or NULL. By eng_stop(), eng_exit(). */
@@ -70,6 +71,15 @@ bool eng_link_up(struct engine *e);
  * returns the core has passed a quiet point.
  */
 int eng_call(struct core *c, int (*fn)(struct core *c, void *arg), void *arg);
+
+/*
+ * Control thread. Waits until no port reads the program's memory any more for QPs that are gone or
+ * were reset, or for the region of that key, which is unpublished: then the program may have its
+ * memory back. 0, or the number of frames that a second did not bring back, and which nobody waits
+ * for again.
+ */
+int eng_wait_qps(struct engine *e);
+int eng_wait_region(struct engine *e, uint32_t key);
 
 /* Inside eng_call only. */
 struct xport *core_xport(struct core *c);

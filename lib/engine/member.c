@@ -61,6 +61,7 @@ core_qp_del(struct core *c, struct eng_qp *q)
 	demux_del(c->demux, qp_num(q->qp));
 	core_path_none(c, q);
 	twheel_cancel(&c->wheel, &q->timer);
+	gather_forget(c, q->qp);
 	qp_fini(q->qp, &c->x);
 	core_take_events(c);	/* none that is raised may name it afterwards */
 	if (list_linked(&q->event_node))
@@ -82,6 +83,8 @@ void
 core_qp_changed(struct core *c, struct eng_qp *q)
 {
 	count(c, q, is_connected(q->qp));
+	if (qp_state(q->qp) == 0)	/* RESET: its WQEs are gone */
+		gather_forget(c, q->qp);
 	core_touch(c, q);
 	core_wake(c);	/* its sleep was chosen when there was less to do */
 }

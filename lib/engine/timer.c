@@ -73,5 +73,7 @@ core_wake_at(const struct core *c)
 
 	if (c->net_at < at)
 		at = c->net_at;
+	if (__builtin_expect(c->x.held != 0, 0))	/* the port is asked again */
+		at = RTE_MIN(at, c->x.now + GATHER_LOOK_NS);
 	return port < at ? port : at;
 }

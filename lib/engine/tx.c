@@ -7,6 +7,8 @@
  * are neither impaired nor recorded. A loop brings back what it is given. What the port does not take
  * stays there; the outbox offers as many slots as both queues have room for, so that no frame is ever
  * without a place.
+ *
+ * On a port that gathers, the payload of a slot may lie in the program's memory: gather.c.
  */
 #include "engine/core.h"
 
@@ -59,6 +61,8 @@ core_tx_init(struct core *c)
 {
 	c->out.slot = c->slot;
 	c->out.ext_min = UINT32_MAX;
+	if (c->port->gathers && gather_init(c) < 0)
+		return -ENOMEM;
 	refill(c, 0);
 	set_cap(c);
 	return c->num_lent == CORE_OUT ? 0 : -ENOMEM;
@@ -112,6 +116,8 @@ collect(struct core *c)
 
 		m->data_len = (uint16_t)c->slot[i].len;
 		m->pkt_len = c->slot[i].len;
+		if (__builtin_expect(c->slot[i].ext, 0))
+			gather_attach(c, m, i);
 		if (c->slot[i].loop && past_port)
 			c->loopq[c->loop_tail++ & (CORE_LOOP - 1)] = m;
 		else
@@ -178,6 +184,8 @@ core_tx(struct core *c)
 		collect(c);
 	if (c->num_txq)
 		sent = send(c);
+	if (__builtin_expect(c->gather != NULL, 0))
+		gather_round(c);
 	set_cap(c);
 	/* what waits for our own receive is work; what waits for a port that takes nothing is not */
 	return sent + (c->loop_tail - c->loop_head);

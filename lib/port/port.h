@@ -40,4 +40,14 @@ port_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
 	return p->drv->tx(p, queue, bufs, n);
 }
 
+/* Asks the device for the mbufs that it sent and has not freed yet. */
+static inline void
+port_tx_clean(struct port *p, uint16_t queue)
+{
+	while (p->lower)
+		p = p->lower;
+	if (p->drv->tx_clean)
+		p->drv->tx_clean(p, queue);
+}
+
 #endif

@@ -39,6 +39,8 @@ struct port {
 	uint32_t max_frame;		/* bytes of the longest frame without FCS */
 	uint8_t mac[6];
 	int numa;			/* socket of the device, or -1 */
+	bool gathers;			/* tx takes a frame in three segments, the middle one anywhere in
+					 * the process's memory */
 	bool loops;			/* what is sent is what is received: frames to ourselves too */
 	char name[64];
 	struct port *lower;		/* what a stacked port stands on; NULL: the port is a device */
@@ -74,6 +76,8 @@ struct port_driver {
 	 * own. p->lower is open, stays where it is, and is closed after p. Control thread. 0, or
 	 * -errno and one line in `why`. */
 	int (*stack)(struct port *p, const char *args, char *why, size_t why_len);
+	/* Owning core: frees the mbufs that were sent. NULL: none stay with the driver. */
+	void (*tx_clean)(struct port *p, uint16_t queue);
 	/* Owning core: ns until rx has something to do or to give that no frame will wake the core
 	 * for; 0: now; UINT64_MAX: nothing. NULL: never anything. */
 	uint64_t (*due)(struct port *p);

@@ -194,6 +194,17 @@ set_socket(struct serve_conf *c, const char *s, struct kv_err *err)
 }
 
 static int
+set_zero_copy(struct serve_conf *c, const char *s, struct kv_err *err)
+{
+	uint64_t n;
+	int rc = kv_u64(s, 0, 1, &n, err);
+
+	if (rc == 0)
+		c->eng.copies = !n;
+	return rc;
+}
+
+static int
 set_u32(uint32_t *out, const char *s, struct kv_err *err)
 {
 	uint64_t n;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/log.h"
 #include "serve/object.h"
 
 #define PAGE UINT64_C(4096)
@@ -132,7 +133,17 @@ nothing(struct core *c, void *arg)
 	return 0;
 }
 
-/* Unpublished, then every core passes a quiet point: nobody can touch it any more. */
+void
+memory_is_back(struct stack *s, int frames)
+{
+	if (frames)
+		log_once(&s->said_memory, PLX_LOG_ERR, "port %s has not given back %d frames for a second: "
+			 "it may still read memory that the program thinks is its own (POLLUX_ZERO_COPY=0 "
+			 "copies instead)", eng_port(s->eng)->name, frames);
+}
+
+/* Unpublished, then every core passes a quiet point: nobody can touch it any more, but the port, which
+ * is waited for. */
 void
 region_free(struct region *r)
 {
@@ -141,6 +152,7 @@ region_free(struct region *r)
 	mr_unpublish(s->mrs, r->mr);
 	for (uint32_t i = 0; i < eng_num_cores(s->eng); i++)
 		eng_call(eng_core(s->eng, i), nothing, NULL);
+	memory_is_back(s, eng_wait_region(s->eng, r->mr->key));
 	mr_release(s->mrs, r->mr);
 	table_del(&s->regions, r->handle);
 	list_del(&r->node);

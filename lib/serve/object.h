@@ -94,7 +94,7 @@ struct stack {
 	struct list clients;
 	pid_t pid;
 	bool forked;			/* this is a child of the process that started it */
-	bool said_mtu, said_route;
+	bool said_mtu, said_route, said_memory;
 	int tally_fd;			/* where counters go at the end, or -1 */
 };
 
@@ -131,6 +131,8 @@ struct qpair *qp_get(struct client *cl, uint32_t handle);
 
 /* What the calls above do once nobody uses the object any more. */
 void pd_free(struct pd *pd);
+/* After a wait of eng_wait_qps() or eng_wait_region(): says once that it was in vain. */
+void memory_is_back(struct stack *s, int frames);
 void region_free(struct region *r);
 void channel_free(struct channel *ch);
 void cq_free(struct cqueue *cq);

@@ -234,7 +234,10 @@ leave(struct core *c, void *arg)
 void
 qp_free(struct qpair *q)
 {
-	eng_call(eng_core(q->client->stack->eng, 0), leave, q);
+	struct stack *s = q->client->stack;
+
+	eng_call(eng_core(s->eng, 0), leave, q);
+	memory_is_back(s, eng_wait_qps(s->eng));
 	let_go(q);
 }
 

@@ -172,6 +172,8 @@ serve_modify_qp(struct client *cl, struct ctl_modify_qp *m)
 		rc = eng_call(eng_core(cl->stack->eng, 0), modify, &mod);
 	if (rc < 0)
 		explain(cl->stack, m, rc);
+	else if (m->state == QPS_RESET)
+		memory_is_back(cl->stack, eng_wait_qps(cl->stack->eng));
 	return rc;
 }
 

@@ -228,7 +228,7 @@ struct send {
 };
 
 /* Signalled. */
-static void
+__attribute__((unused)) static void
 post_send(struct end *e, const struct send *s)
 {
 	uint32_t slot = e->sq_tail & ((1u << e->m.sq.log2_size) - 1);

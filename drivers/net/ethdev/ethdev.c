@@ -26,6 +26,14 @@ ethdev_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
 	return rte_eth_rx_burst(e->port_id, queue, bufs, n);
 }
 
+void
+ethdev_tx_clean(struct port *p, uint16_t queue)
+{
+	const struct ethdev *e = p->priv;
+
+	(void)rte_eth_tx_done_cleanup(e->port_id, queue, 0);
+}
+
 uint16_t
 ethdev_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
 {
@@ -120,9 +128,27 @@ fail(char *why, size_t why_len, const struct port *p, const char *what, int err)
 	return err;
 }
 
+/*
+ * Drivers of DPDK's that read what is to be sent with the CPU, in the call that takes it: any memory of
+ * the process will do. Others give addresses to a device or to another process, which know DPDK's
+ * memory alone; or send the first segment only (memif, af_packet, af_xdp).
+ */
+static bool
+gathers(const struct rte_eth_dev_info *info)
+{
+	static const char *const readers[] = { "net_vhost", "net_tap" };
+
+	if (!(info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS))
+		return false;
+	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+		if (strcmp(info->driver_name, readers[i]) == 0)
+			return true;
+	return false;
+}
+
 /* The device made for EAL's start, or made now when EAL ran already. */
 static int
-get_port(const struct port *p, const char *devargs, struct ethdev *e, char *why, size_t why_len)
+get_port(struct port *p, const char *devargs, struct ethdev *e, char *why, size_t why_len)
 {
 	struct rte_eth_dev_info info;
 	int ret = 0;
@@ -136,6 +162,7 @@ get_port(const struct port *p, const char *devargs, struct ethdev *e, char *why,
 	if (ret != 0)
 		return fail(why, why_len, p, "DPDK has no such device, or cannot make it", ret);
 	e->dev = info.device;
+	p->gathers = gathers(&info);
 	return 0;
 }
 
@@ -173,6 +200,8 @@ setup_queues(struct port *p, const struct ethdev_conf *conf, uint16_t port_id)
 	unsigned int node = p->numa < 0 ? (unsigned int)SOCKET_ID_ANY : (unsigned int)p->numa;
 	int ret;
 
+	if (p->gathers)
+		eth.txmode.offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
 	ret = rte_eth_dev_configure(port_id, 1, 1, &eth);
 	if (ret == 0)
 		ret = rte_eth_dev_adjust_nb_rx_tx_desc(port_id, &rx, &tx);

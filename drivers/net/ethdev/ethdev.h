@@ -45,6 +45,7 @@ void ethdev_close(struct port *p);
 void ethdev_halt(struct ethdev *e);
 uint16_t ethdev_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n);
 uint16_t ethdev_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n);
+void ethdev_tx_clean(struct port *p, uint16_t queue);
 bool ethdev_link_up(struct port *p);
 int ethdev_wait_fd(struct port *p);
 void ethdev_wait_clear(struct port *p);

@@ -47,5 +47,6 @@ const struct port_driver drv_vdev = {
 	.link_up = ethdev_link_up,
 	.wait_fd = ethdev_wait_fd,
 	.wait_clear = ethdev_wait_clear,
+	.tx_clean = ethdev_tx_clean,
 	.eal_args = vdev_eal_args,
 };
