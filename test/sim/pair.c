@@ -12,6 +12,7 @@
 #define DELAY_NS 1000u
 #define BYTE_PS 80u		/* 100 Gb/s */
 #define QUANTUM 16384u
+#define STILL_MAX 1000000u
 /* Any two of one side differ in three bits: a turned one never names another QP. */
 #define QPN(side, n) ((0x001234u + (side) * 0x111111u) ^ (n) * (1u << 6 | 1u << 11 | 1u << 17))
 
@@ -149,7 +150,7 @@ run_timers(struct pair_side *s)
 void
 pair_run(struct pair *p, uint64_t until)
 {
-	for (;;) {
+	for (uint32_t still = 0;; still++) {
 		struct sim_frame *f;
 		uint64_t at;
 
@@ -162,8 +163,11 @@ pair_run(struct pair *p, uint64_t until)
 				continue;
 			return;
 		}
-		if (at > p->now)
+		if (at > p->now) {
 			p->now = at;
+			still = 0;
+		}
+		assert(still < STILL_MAX);	/* who is always due does nothing */
 		for (uint32_t i = 0; i < 2; i++)
 			p->side[i].x.now = p->now;
 		while ((f = sim_wire_first(p->wire)) && f->at <= p->now)

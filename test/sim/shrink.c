@@ -6,8 +6,11 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "episode.h"
+
+#define SECONDS 20		/* that a person or a test run can wait */
 
 static int
 compare(const void *a, const void *b)
@@ -41,11 +44,12 @@ void
 episode_shrink(struct episode_conf *conf, struct episode_result *r, uint32_t tries)
 {
 	uint32_t len = r->num_suffered, n = (len + 1) / 2;
+	time_t end = time(NULL) + SECONDS;
 	uint64_t *list = calloc(len + 1, sizeof(*list)), *fewer = calloc(len + 1, sizeof(*fewer));
 
 	assert(list && fewer);
 	adopt(list, r);
-	for (uint32_t at = 0; n && tries; tries--) {
+	for (uint32_t at = 0; n && tries && time(NULL) < end; tries--) {
 		struct episode_result again;
 
 		conf->only = fewer;
