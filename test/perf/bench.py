@@ -22,6 +22,7 @@ HANG = 60
 ADDRESSES = ('10.11.0.1/24', '10.11.0.2/24')
 LATENCY_ITERATIONS = '5000'
 LINK_TRIES = 3
+LINE_MAX = 1000      # ns that no cache line takes
 
 # A scheduling group of its own, and a larger share than other sessions' where the kernel allows it.
 FIRST = ['sh', '-c', 'echo -15 2>/dev/null >/proc/self/autogroup; exec "$@"', 'sh']
@@ -126,8 +127,11 @@ class Bench:
 
     def line(self):
         """What a cache line to the other CPU takes, ns: guests are moved between CPUs of their host."""
-        words = [self.calib, 'line', '--cpus', cpu(0) + ',' + cpu(1), '--seconds', '0.03']
-        return json.loads(self.alone([*FIRST, *words]))['best']
+        words = [*FIRST, self.calib, 'line', '--cpus', cpu(0) + ',' + cpu(1), '--seconds', '0.03']
+        found = []
+        while len(found) < 3 and (not found or found[-1] > LINE_MAX):   # neither thread was let alone
+            found.append(json.loads(self.alone(words))['best'])
+        return min(found)
 
     def memory(self, what):
         """calib's measurements within one process: two threads, two CPUs."""

@@ -29,6 +29,7 @@ FRAME_4K = 4154     # WRITE of 4096 bytes in one packet over IPv4
 FRAME_64 = 122      # WRITE of 64 bytes
 FRAME_8 = 82        # WRITE of 8 bytes
 TWO_STATES = 1.7    # a cache line takes so much longer when the CPUs lie far apart
+EXTRA_TURNS = 3
 NOISY = 20          # forced switches or gaps a second, above which a figure is the scheduler's
 
 WRITE_1M = ['--op', 'write', '--size', '1M', '--mtu', '4096']
@@ -117,26 +118,52 @@ ROWS = [
 ]
 
 
-def measure(b, wanted, options):
-    """{name: [Figure, ...]} and {name: why} of those that failed."""
-    found, failed = {}, {}
-    for turn in range(options.repeats):
-        for name, (unit, run) in wanted.items():
-            if name in failed:
-                continue
-            before = b.line()
-            try:
-                f = run(b)
-            except (bench.Failure, ValueError, KeyError) as e:
-                failed[name] = str(e).strip()
-                print('%d/%d %-36s FAILED' % (turn + 1, options.repeats, name), flush=True)
-                continue
-            f.lines = (before, b.line())
-            found.setdefault(name, []).append(f)
-            print('%d/%d %-36s %9.2f %-4s (best %.2f) %d switches, %d gaps, line %.0f-%.0f ns' %
-                  (turn + 1, options.repeats, name, f.median, unit, f.best, f.nivcsw, f.gaps,
-                   *sorted(f.lines)), flush=True)
-    return found, failed
+class Run:
+    """What was found so far: {name: [Figure]} and {name: why} of what failed."""
+    def __init__(self, b, wanted):
+        self.bench = b
+        self.wanted = wanted
+        self.found = {}
+        self.failed = {}
+
+    def measure(self, name, turn):
+        unit, run = self.wanted[name]
+        before = self.bench.line()
+        try:
+            f = run(self.bench)
+        except (bench.Failure, ValueError, KeyError) as e:
+            self.failed[name] = str(e).strip()
+            print('%-6s %-36s FAILED' % (turn, name), flush=True)
+            return
+        f.lines = (before, self.bench.line())
+        self.found.setdefault(name, []).append(f)
+        print('%-6s %-36s %9.2f %-4s (best %.2f) %d switches, %d gaps, line %.0f-%.0f ns' %
+              (turn, name, f.median, unit, f.best, f.nivcsw, f.gaps, *sorted(f.lines)), flush=True)
+
+    def turns(self, repeats):
+        for turn in range(repeats):
+            for name in self.wanted:
+                if name not in self.failed:
+                    self.measure(name, '%d/%d' % (turn + 1, repeats))
+
+    def summaries(self):
+        """{state: {name: Summary}}"""
+        return {state: {name: Summary(f, self.wanted[name][0]) for name, f in figures.items()}
+                for state, figures in split(self.found).items()} if self.found else {}
+
+    def unjudged(self):
+        """Floors for which nothing was measured in one state."""
+        states = self.summaries().values()
+        return [row for row in ROWS if row.floor is not None and
+                all(name in self.found for name in (row.what, *row.of)) and
+                not any(ratios(row, summaries) for summaries in states)]
+
+    def extra_turns(self):
+        """What the floors need, close together, as often as there is hope."""
+        for turn in range(EXTRA_TURNS):
+            names = [name for row in self.unjudged() for name in (row.what, *row.of)]
+            for name in dict.fromkeys(names):
+                self.measure(name, 'extra')
 
 
 def split(found):
@@ -228,16 +255,16 @@ def noise(summaries, options):
             if max(s.switches, s.gaps) > NOISY * options.seconds * s.runs]
 
 
-def write_json(found, states, judged, failed, options):
+def write_json(r, states, judged, options):
     figures = [{'name': name, 'state': state, 'unit': s.unit, 'median': s.median, 'best': s.best,
                 'runs': s.runs, 'switches': s.switches, 'gaps': s.gaps}
                for state, summaries in states.items() for name, s in summaries.items()]
     runs = [{'name': name, 'median': f.median, 'best': f.best, 'line_ns': f.lines, 'details': f.details}
-            for name, all_of_it in found.items() for f in all_of_it]
+            for name, all_of_it in r.found.items() for f in all_of_it]
     with open(options.json, 'w', encoding='utf-8') as f:
         json.dump({'cpus': os.cpu_count(), 'kernel': os.uname().release, 'load': os.getloadavg(),
                    'repeats': options.repeats, 'seconds': options.seconds, 'figures': figures,
-                   'rows': judged, 'runs': runs, 'failed': failed}, f, indent=1)
+                   'rows': judged, 'runs': runs, 'failed': r.failed}, f, indent=1)
 
 
 def read_options():
@@ -286,24 +313,26 @@ def main():
         if not shutil.which(tool):
             sandbox.skip('there is no program %s here' % tool)
     b = bench.Bench(options.launcher, options.perf, options.calib, options.seconds)
-    found, failed = measure(b, wanted, options)
-    states, judged = {}, []
-    for state, figures in split(found).items() if found else ():
-        states[state] = {name: Summary(f, wanted[name][0]) for name, f in figures.items()}
-        rows = judge(states[state], state)
-        print_table(state, states[state], rows)
-        noisy = noise(states[state], options)
+    r = Run(b, wanted)
+    r.turns(options.repeats)
+    if not options.smoke:
+        r.extra_turns()
+    states, judged = r.summaries(), []
+    for state, summaries in states.items():
+        rows = judge(summaries, state)
+        print_table(state, summaries, rows)
+        noisy = noise(summaries, options)
         if noisy:
             print('the CPU was taken away often, so look at the bests: ' + '; '.join(noisy))
         judged += rows
     print('\neach end on one of %d CPUs; load %s' % (os.cpu_count(), ' '.join('%.1f' % v for v in
                                                                              os.getloadavg())))
-    ok = bool(found) and not failed
+    ok = bool(r.found) and not r.failed
     if options.json:
-        write_json(found, states, judged, failed, options)
+        write_json(r, states, judged, options)
     if options.smoke and options.json and ok:
         ok = check_json(options, wanted)
-    for name, why in failed.items():
+    for name, why in r.failed.items():
         print('FAIL %s: %s' % (name, why))
     shutil.rmtree(b.dir, ignore_errors=True)
     return 0 if ok else 1
