@@ -167,6 +167,17 @@ executed(struct monitor *m, const struct wire_pkt *pkt)
 	}
 }
 
+static void
+asked_again(struct monitor *m, const struct wire_pkt *pkt)
+{
+	struct mon_slot s = *slot_at(m, pkt->psn);
+
+	if (!s.rd || !(pkt->info->traits & (WIRE_READ | WIRE_ATOMIC)))
+		return;
+	for (struct psn p = s.first; !psn_eq(p, s.end); p = psn_add(p, 1))
+		slot_at(m, p)->again = true;
+}
+
 /* A request with a good ICRC, for this QP, before the responder sees it. */
 void
 mon_request_came(struct monitor *m, const struct wire_pkt *pkt)
@@ -182,6 +193,7 @@ mon_request_came(struct monitor *m, const struct wire_pkt *pkt)
 	}
 	if (ahead < 0) {
 		m->n.rx_duplicates++;
+		asked_again(m, pkt);
 		return;
 	}
 	if (pkt->info->traits & WIRE_TAKES_WQE) {

@@ -32,6 +32,7 @@ struct mon_slot {
 	struct psn first, end;	/* of the request that holds this PSN */
 	bool rd, atomic;
 	bool answered;		/* rd: the answer was sent at least once */
+	bool again;		/* rd: it was asked for again, and may tell the MSN of then (C22) */
 	uint8_t opcode;
 	uint32_t hash;		/* of all that must be the same when it is sent again (B23) */
 	uint32_t msn;		/* rd: at acceptance (C22) */

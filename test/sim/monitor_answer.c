@@ -126,7 +126,7 @@ mon_response_sent(struct monitor *m, const struct wire_pkt *pkt)
 		mon_complain(m, "%s for PSN %06x, which asked for none", pkt->info->name, pkt->psn.v);
 		return;
 	}
-	if (aeth && pkt->aeth.msn != s->msn)
+	if (aeth && (pkt->aeth.msn < s->msn || pkt->aeth.msn > (s->again ? m->msn : s->msn)))
 		mon_complain(m, "C22: MSN %06x for PSN %06x, which was accepted with %06x", pkt->aeth.msn,
 			     pkt->psn.v, s->msn);
 	if (pkt->info->traits & WIRE_ATOMIC)
