@@ -4,6 +4,7 @@
  * queue each way, as Pollux uses the port, but nothing else: no protocol, no ICRC. Called by calib's
  * main() in each of the two processes.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ start_eal(const struct calib_conf *c)
 		(char *)(uintptr_t)"--no-shconf", NULL,
 	};
 
+	signal(SIGPIPE, SIG_IGN);	/* a vhost peer that is done */
 	snprintf(lcores, sizeof(lcores), "--lcores=0@%d", c->cpu[0]);
 	snprintf(vdev, sizeof(vdev), "--vdev=%s", c->vdev);
 	return rte_eal_init(c->huge ? 11 : 12, argv);
