@@ -34,7 +34,8 @@ static const struct row {
 	{ "mode", 'M', "MODE", "bw (default), lat, rate (as bw, of 64 B)", set_mode, 0, 0, 0 },
 	{ "size", 's', "SIZES", "N, a list N,N, a range LOW-HIGH of powers of two, or (with --verify) "
 	  "random:LOW-HIGH; K, M, G are powers of 1024", set_size, 0, 0, 0 },
-	{ "all", 'a', NULL, "every power of two up to 8M; with --verify give --iters too", set_flag, IN_OPTIONS(all_sizes), 0, 1 },
+	{ "all", 'a', NULL, "every power of two up to 8M; with --verify give --iters too", set_flag,
+	  IN_OPTIONS(all_sizes), 0, 1 },
 	{ "qps", 'q', "N", "queue pairs (1)", set_number, IN_TEST(qps), 1, 16384 },
 	{ "depth", 't', "N", "messages in flight on a QP (128; with --verify 8)", set_number,
 	  IN_TEST(depth), 1, 8192 },
