@@ -2,6 +2,8 @@
 /* memif: two processes, in either order, by path and by abstract name, and what a kill leaves. */
 #include "port_rig.h"
 
+#include "ethdev.h"
+
 static char dir[] = "/tmp/port_memif.XXXXXX";
 static char name_server[128], name_client[128];	/* SPECs */
 static unsigned int late[2];			/* ms that each side comes later */
@@ -286,6 +288,39 @@ port_memif__path_taken(void)
 	CHECK(arg_of(&r) == 0);
 }
 
+/* The client calls again and again, at any moment of the greeting that DPDK's interrupt thread is
+ * busy with; the server sees it hang up as often. Then both meet. */
+static int
+call_again(struct rig *r)
+{
+	struct ethdev *e;
+	struct rte_mbuf *m;
+
+	RIG_CHECK(rig_open(r, my_spec(r), false) == 0);
+	e = r->port.priv;
+	for (uint32_t i = 0; r->side == 1 && i < 2000; i++) {
+		struct timespec ts = { .tv_nsec = (long)(i * 7919 % 1500) * 1000 };
+
+		__atomic_store_n(&e->retry, 1, __ATOMIC_RELEASE);
+		if (port_rx(&r->port, 0, &m, 1))
+			rte_pktmbuf_free(m);
+		nanosleep(&ts, NULL);
+	}
+	RIG_CHECK(rig_meet(r));
+	RIG_CHECK(rig_swap_macs(r) && rig_link(r) && rig_meet(r));
+	RIG_CHECK(rig_exchange(r, 1000, 1500));
+	RIG_CHECK(rig_meet(r));
+	port_close(&r->port);
+	return 0;
+}
+
+static void
+port_memif__calls_in_a_greeting(void)
+{
+	use(path(), "");
+	CHECK_EQ(rig_pair(call_again, call_again), 0);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(port_memif__exchange),
 	CHECK_CASE(port_memif__client_first),
@@ -296,6 +331,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(port_memif__without_peer),
 	CHECK_CASE(port_memif__client_killed),
 	CHECK_CASE(port_memif__server_killed),
+	CHECK_CASE(port_memif__calls_in_a_greeting),
 	CHECK_CASE(port_memif__path_taken),
 };
 

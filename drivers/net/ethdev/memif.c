@@ -131,9 +131,11 @@ static void
 call(struct ethdev *e)
 {
 	__atomic_store_n(&e->retry, 0, __ATOMIC_RELAXED);
+	memif_lock();
 	if (e->running)
 		rte_eth_dev_stop(e->port_id);
 	e->running = start_quietly(e->port_id);
+	memif_unlock();
 	__atomic_store_n(&e->patience, e->running ? MEMIF_PATIENCE : 0, __ATOMIC_RELAXED);
 }
 

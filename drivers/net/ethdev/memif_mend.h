@@ -14,4 +14,11 @@
 bool memif_burst_begin(void);
 void memif_burst_end(void);
 
+/*
+ * Any thread but the interrupt thread: while it is held DPDK's memif does nothing there. Around what
+ * starts or stops the device.
+ */
+void memif_lock(void);
+void memif_unlock(void);
+
 #endif
