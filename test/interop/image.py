@@ -174,8 +174,9 @@ class Archive:
             f.write(self.out.getvalue())
 
 
-def build(place, guest):
-    """(kernel, file system) in the directory; guest is where the files of the machine lie."""
+def build(place, guest, programs):
+    """(kernel, file system) in the directory. `guest` is where the files of the machine lie, `programs`
+    are more that it shall have."""
     os.makedirs(place, exist_ok=True)
     home = kernel(place)
     archive = Archive()
@@ -186,6 +187,8 @@ def build(place, guest):
         if not path:
             raise Unavailable('there is no program %s here' % program)
         archive.add_program(os.path.realpath(path), '/bin/' + program)
+    for path in programs:
+        archive.add_program(path, '/bin/' + os.path.basename(path))
     provider = glob.glob('/usr/lib/*/' + PROVIDER)
     if not provider or not os.path.exists(DRIVER):
         raise Unavailable('the package ibverbs-providers is not installed')

@@ -3,16 +3,18 @@
 """Pollux against Linux Soft-RoCE: unmodified programs, one end over Pollux, the other in a virtual
 machine over the kernel's rdma_rxe (rig.py).
 
-    soft_roce.py POLLUX-RUN DIRECTORY [WORD]...
+    soft_roce.py POLLUX-RUN PEER DIRECTORY [WORD]...
 
 Each program with Pollux as client and as server, over IPv4 and IPv6, with a path MTU of 1024 and of
-4096: every two of these once, or with TEST_MATRIX=long all of them. The image of the machine is kept
-in DIRECTORY. With WORDs only cases whose line contains all of them run. One line for each case; the
+4096: every two of these once, or with TEST_MATRIX=long all of them. PEER is the program of peer.c,
+which looks at the bytes, and at what each end says to faults of the other. The image of the machine
+is kept in DIRECTORY. With WORDs only cases whose line contains all of them run. One line for each case; the
 last line is the count. The machine is emulated, so that an exchange takes milliseconds, and the
 figures that are printed are its, not ours.
 """
 import collections
 import os
+import re
 import sys
 import time
 
@@ -32,7 +34,7 @@ BUDGET = 600            # seconds for all cases: what is left then fails
 LONG_BUDGET = 2400
 MTUS = {1024: 1500, 4096: 9000}         # path MTU, IP MTU of both ends
 
-Case = collections.namedtuple('Case', 'program args role family mtu')
+Case = collections.namedtuple('Case', 'program args role family mtu status')
 
 # 2^18 * 4.096 us is a second: an emulated machine is no lost packet.
 PATIENCE = ['-u', '18']
@@ -52,6 +54,23 @@ def programs(few):
             yield ['ib_atomic_' + kind, '-F', '-n', '24', '-A', atomic] + PATIENCE + DEPTH
 
 
+# Operation, fault, and the status that the client must see: from Pollux, and from rxe (N15).
+FAULTS = (
+    ('write', 'key', 10, 10), ('read', 'range', 10, 10), ('faa', 'key', 10, 10),
+    ('write', 'rights', 10, 10), ('write', 'qp', 9, 9), ('read', 'qp', 9, 9),
+    ('send', 'short', 9, 11), ('send', 'norecv', 13, 13), ('write_imm', 'norecv', 13, 13),
+    ('send', 'late', 0, 0))
+
+
+def checked(whole):
+    """Words of peer.c: operation, bytes, messages, fault, and what the client must see."""
+    for op in ('send', 'send_imm', 'write', 'write_imm', 'read', 'cas', 'faa'):
+        for size in (8,) if op in ('cas', 'faa') else (0, 1, 4097, 20003) if whole else (20003,):
+            yield op, size, 'none', (0, 0)
+    for op, fault, ours, theirs in FAULTS:
+        yield op, 8 if op == 'faa' else 2000, fault, (ours, theirs)
+
+
 def cases():
     """By MTU, for setting it takes a moment."""
     whole = os.environ.get('TEST_MATRIX') == 'long'
@@ -61,7 +80,10 @@ def cases():
                 # of three choices of two, these four combinations hold every two once
                 if whole or (mtu == 4096) ^ (family == 6) ^ n:
                     for words in programs(not whole):
-                        yield Case(words[0], words[1:], role, family, mtu)
+                        yield Case(words[0], words[1:], role, family, mtu, None)
+                    for op, size, fault, seen in checked(whole):
+                        yield Case('peer', [op, str(size), '8', str(mtu), str(rig.GID[family]), fault],
+                                   role, family, mtu, seen[role == 'client'])
 
 
 def name(case):
@@ -71,15 +93,16 @@ def name(case):
 
 def command(case, mine):
     """The program with its port and device; as client, with the other end's address."""
+    host = [rig.PEER[4] if mine else rig.HOST] if (case.role == 'client') == mine else []
+    if case.program == 'peer':
+        return [os.environ['RIG_PEER'] if mine else 'peer'] + case.args + host
     perftest = case.program.startswith('ib_')
     words = [case.program, '-x' if perftest else '-g', str(rig.GID[case.family]), '-m', str(case.mtu)]
     words += case.args
     if not mine and not perftest:
         # the machine has one CPU, and a program that polls leaves less of it for rxe
         words.append('-e')
-    if (case.role == 'client') == mine:
-        words.append(rig.PEER[4] if mine else rig.HOST)
-    return words
+    return words + host
 
 
 def ours(launcher, case):
@@ -116,6 +139,16 @@ class Theirs:
         return self.text
 
 
+def said(case, output):
+    """What the client measured, or which status it saw; raises Failure when it is another."""
+    if case.program != 'peer':
+        return measured(case.program, output)
+    seen = re.search(r'^status (\d+)$', output, re.M)
+    if not seen or int(seen.group(1)) != case.status:
+        raise Failure('the client did not see status %d' % case.status)
+    return seen.group(0)
+
+
 def run_case(launcher, machine, case, ends):
     """(whether it passed, what it measured or what is wrong, the outputs when it failed)."""
     makers = [lambda: Theirs(machine, case), lambda: ours(launcher, case)]
@@ -132,7 +165,7 @@ def run_case(launcher, machine, case, ends):
                 raise Failure('the %s still runs after %d s' % (who, HANG))
             if status:
                 raise Failure('the %s ended with status %d' % (who, status))
-        return True, measured(case.program, ends[1].output()), ''
+        return True, said(case, ends[1].output()), ''
     except Failure as e:
         for p in ends:
             p.kill()
@@ -180,12 +213,13 @@ def run_all(launcher, machine, words):
     return 1 if failed or not passed else 0
 
 
-def main(launcher, place, words):
+def main(launcher, peer, place, words):
     if not os.environ.get(sandbox.INSIDE):
         # outside, where there is a network
         try:
             rig.check()
-            os.environ['RIG_IMAGE'] = ' '.join(image.build(place, os.path.join(HERE, 'guest')))
+            os.environ['RIG_PEER'] = peer
+            os.environ['RIG_IMAGE'] = ' '.join(image.build(place, os.path.join(HERE, 'guest'), [peer]))
         except (image.Unavailable, rig.Unavailable) as e:
             sandbox.skip(str(e))
     sandbox.enter()
@@ -200,4 +234,4 @@ def main(launcher, place, words):
 
 
 if __name__ == '__main__':
-    sys.exit(main(os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2]), sys.argv[3:]))
+    sys.exit(main(*map(os.path.abspath, sys.argv[1:4]), sys.argv[4:]))
