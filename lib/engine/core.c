@@ -90,13 +90,15 @@ core_round(struct core *c, enum core_how how)
 static void
 drive(struct core *c, enum core_how how)
 {
+	unsigned int found;
 	int before;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
 	do {
-		core_round(c, how);
+		found = core_round(c, how);
+		/* a round that does something takes its time; the clock is not looked at for the others */
 		if (how == CORE_ROUND_WHOLE)
-			__atomic_store_n(&c->driven_tsc, c->tsc, __ATOMIC_RELAXED);
+			__atomic_store_n(&c->driven_tsc, found ? rte_rdtsc() : c->tsc, __ATOMIC_RELAXED);
 		idle_hurry(c);
 	} while (core_leave(c));
 	pthread_setcancelstate(before, NULL);

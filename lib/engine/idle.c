@@ -49,6 +49,9 @@ program_drives(const struct core *c, uint64_t tsc)
 {
 	uint64_t driven = __atomic_load_n(&c->driven_tsc, __ATOMIC_RELAXED);
 
+	/* a round that sends 64 frames through the kernel takes much longer than QUIET_NS */
+	if (!c->own_thread && __atomic_load_n(&c->lock, __ATOMIC_RELAXED) != CORE_FREE)
+		return true;
 	return !c->own_thread && driven && (int64_t)(tsc - driven) < (int64_t)ticks(&c->idle, QUIET_NS);
 }
 
