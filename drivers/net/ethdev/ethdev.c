@@ -136,7 +136,7 @@ fail(char *why, size_t why_len, const struct port *p, const char *what, int err)
 static bool
 gathers(const struct rte_eth_dev_info *info)
 {
-	static const char *const readers[] = { "net_vhost", "net_tap" };
+	static const char *const readers[] = { "net_vhost" };
 
 	if (!(info->tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS))
 		return false;
