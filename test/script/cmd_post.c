@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "data.h"
@@ -55,10 +56,12 @@ sges(struct run *r, struct words *w, struct plx_sge *sge)
 }
 
 static void
-remember(struct run *r, struct host_qp *q, uint64_t id, bool recv, uint32_t wc)
+remember(struct host_qp *q, uint64_t id, bool recv, uint32_t wc)
 {
-	if (q->num_wrs == HOST_WRS)
-		run_fail(r, "more than %d work requests", HOST_WRS);
+	if (!(q->num_wrs & (q->num_wrs - 1)))	/* full: 0 or a power of two */
+		q->wr = realloc(q->wr, (q->num_wrs ? 2 * q->num_wrs : 1) * sizeof(*q->wr));
+	if (!q->wr)
+		abort();
 	q->wr[q->num_wrs++] = (struct host_wr){ id, recv, wc };
 }
 
@@ -139,7 +142,7 @@ cmd_post_(struct run *r, struct words *w)
 	host_note(&r->h, "  post %s wr=%llu len=%u", kind, (unsigned long long)wqe.wr_id, wqe.length);
 	if (host_post(&r->h, q, &wqe, sge, bytes))
 		run_fail(r, "the send queue is full");
-	remember(r, q, wqe.wr_id, false, kinds[k].wc);
+	remember(q, wqe.wr_id, false, kinds[k].wc);
 	run_settle(r);
 }
 
@@ -157,7 +160,7 @@ cmd_recv(struct run *r, struct words *w)
 		  n <= PLX_MAX_SGE ? total(sge, n) : 0);
 	if (host_recv(&r->h, q, id, n, sge))
 		run_fail(r, "the receive queue is full");
-	remember(r, q, id, true, IBV_WC_RECV);
+	remember(q, id, true, IBV_WC_RECV);
 	run_settle(r);
 }
 

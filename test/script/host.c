@@ -13,6 +13,7 @@ bool host_external;
 
 static struct mr_table *mrs;
 static struct demux *demux;
+static uint8_t slot_room[SLOTS_MAX][PKT_MAX];
 
 void
 host_init(struct host *h)
@@ -20,7 +21,6 @@ host_init(struct host *h)
 	memset(h, 0, sizeof(*h));
 	h->slots = SLOTS_MAX;
 	h->quantum = 65536;
-	h->slot_room = malloc((size_t)SLOTS_MAX * PKT_MAX);
 	h->slot = calloc(SLOTS_MAX, sizeof(*h->slot));
 	/* to free them is long work, and each run leaves them empty */
 	if (!mrs)
@@ -29,10 +29,10 @@ host_init(struct host *h)
 		demux = demux_new();
 	h->mrs = mrs;
 	h->demux = demux;
-	if (!h->slot_room || !h->slot || !h->mrs || !h->demux || trace_init(&h->trace, 64))
+	if (!h->slot || !h->mrs || !h->demux || trace_init(&h->trace, 64))
 		abort();
 	for (uint32_t i = 0; i < SLOTS_MAX; i++)
-		h->slot[i].data = h->slot_room + (size_t)i * PKT_MAX;
+		h->slot[i].data = slot_room[i];
 	h->ext = calloc(SLOTS_MAX, sizeof(*h->ext));
 	if (!h->ext)
 		abort();
@@ -84,7 +84,6 @@ host_fini(struct host *h)
 	trace_fini(&h->trace);
 	free(h->ext);
 	free(h->slot);
-	free(h->slot_room);
 }
 
 void

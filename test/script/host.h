@@ -19,7 +19,6 @@
 
 #define HOST_QPS 8
 #define HOST_MRS 16
-#define HOST_WRS 4096
 #define HOST_HELD 1024
 #define HOST_CANARY 64
 #define HOST_CANARY_BYTE 0xca
@@ -59,7 +58,7 @@ struct host_qp {
 	uint32_t sq_free, rq_free;	/* counters up to which slots are free again: wq_head of CQEs */
 	uint32_t qpn, peer_qpn, sq_base, rq_base, mtu;
 	struct pkt out, in;	/* templates: what it sends, what its peer sends */
-	struct host_wr wr[HOST_WRS];
+	struct host_wr *wr;	/* room for a power of two */
 	uint32_t num_wrs;
 };
 
@@ -81,7 +80,6 @@ struct host {
 	struct outbox out;
 	struct out_slot *slot;
 	uint32_t slots, quantum;
-	uint8_t *slot_room;
 	bool external;		/* payloads stay in the program's memory until the frame is out */
 	struct out_ext *ext;	/* one a slot */
 	struct out_ext held[HOST_HELD];	/* not given back yet */

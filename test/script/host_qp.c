@@ -168,6 +168,7 @@ host_qp_free(struct host *h, struct host_qp *q)
 	free(q->recv_cq.ring);
 	free(q->conf.sq.slots);
 	free(q->conf.rq.slots);
+	free(q->wr);
 	free(q);
 }
 
