@@ -16,6 +16,7 @@
 #include "wire/hdr.h"
 
 #define LRH_LEN 8u		/* RoCEv2 has none; eight masked bytes stand for it (A23) */
+#define SHORT_LEN 192u		/* of a packet: 64 bytes of payload and more */
 #define COPY_CHUNK 4096u	/* what was copied is still in L1 when it is summed */
 
 static uint32_t
@@ -42,26 +43,53 @@ mask_ip6(uint8_t *ip)
 	ip[IP6_HOPS] = 0xff;
 }
 
+size_t
+wire_icrc_masked_len(bool ip6)
+{
+	return (ip6 ? IP6_HDR_LEN : IP4_HDR_LEN) + UDP_HDR_LEN + WIRE_BTH_LEN;
+}
+
+/* In front of a copy of the headers: what stands for the LRH, and the masks. */
+static void
+mask(uint8_t *masked, bool ip6)
+{
+	uint8_t *ip = masked + LRH_LEN, *udp = ip + (ip6 ? IP6_HDR_LEN : IP4_HDR_LEN);
+
+	memset(masked, 0xff, LRH_LEN);
+	if (ip6)
+		mask_ip6(ip);
+	else
+		mask_ip4(ip);
+	memset(udp + UDP_CSUM, 0xff, 2);
+	udp[UDP_HDR_LEN + BTH_ECN] = 0xff;
+}
+
 uint32_t
 wire_icrc_start(const uint8_t *l3, bool ip6)
 {
 	uint8_t masked[LRH_LEN + IP6_HDR_LEN + UDP_HDR_LEN + WIRE_BTH_LEN];
-	uint8_t *ip = masked + LRH_LEN, *udp;
 
-	/* One copy and one call: a call on a dozen bytes costs as much as one on a hundred. */
-	memset(masked, 0xff, LRH_LEN);
-	if (ip6) {
-		memcpy(ip, l3, IP6_HDR_LEN + UDP_HDR_LEN + WIRE_BTH_LEN);
-		mask_ip6(ip);
-		udp = ip + IP6_HDR_LEN;
-	} else {
-		memcpy(ip, l3, IP4_HDR_LEN + UDP_HDR_LEN + WIRE_BTH_LEN);
-		mask_ip4(ip);
-		udp = ip + IP4_HDR_LEN;
-	}
-	memset(udp + UDP_CSUM, 0xff, 2);
-	udp[UDP_HDR_LEN + BTH_ECN] = 0xff;
-	return crc32(0, masked, (size_t)(udp - masked) + UDP_HDR_LEN + WIRE_BTH_LEN);
+	if (ip6)
+		memcpy(masked + LRH_LEN, l3, IP6_HDR_LEN + UDP_HDR_LEN + WIRE_BTH_LEN);
+	else
+		memcpy(masked + LRH_LEN, l3, IP4_HDR_LEN + UDP_HDR_LEN + WIRE_BTH_LEN);
+	mask(masked, ip6);
+	return crc32(0, masked, LRH_LEN + wire_icrc_masked_len(ip6));
+}
+
+/* Of a whole packet, `len` bytes from the IP header on. A short one is copied and summed by one call:
+ * a call on a dozen bytes costs as much as one on a hundred. */
+static uint32_t
+sum(const uint8_t *l3, bool ip6, size_t len)
+{
+	uint8_t masked[LRH_LEN + SHORT_LEN];
+	size_t headers = wire_icrc_masked_len(ip6);
+
+	if (len > SHORT_LEN)
+		return wire_icrc_update(wire_icrc_start(l3, ip6), l3 + headers, len - headers);
+	memcpy(masked + LRH_LEN, l3, len);
+	mask(masked, ip6);
+	return crc32(0, masked, LRH_LEN + len);
 }
 
 uint32_t
@@ -90,29 +118,17 @@ wire_icrc_copy(uint32_t crc, void *dst, const void *src, size_t len)
 	return crc;
 }
 
-size_t
-wire_icrc_masked_len(bool ip6)
-{
-	return (ip6 ? IP6_HDR_LEN : IP4_HDR_LEN) + UDP_HDR_LEN + WIRE_BTH_LEN;
-}
-
 bool
 wire_icrc_ok(const struct wire_pkt *pkt)
 {
-	const uint8_t *after_bth = pkt->bth + WIRE_BTH_LEN;
-	uint32_t crc = wire_icrc_start(pkt->l3, pkt->ip6);
 	uint8_t want[WIRE_ICRC_LEN];
 
-	crc = wire_icrc_update(crc, after_bth, (size_t)(pkt->icrc - after_bth));
-	wire_icrc_store(want, crc);
+	wire_icrc_store(want, sum(pkt->l3, pkt->ip6, (size_t)(pkt->icrc - pkt->l3)));
 	return memcmp(want, pkt->icrc, WIRE_ICRC_LEN) == 0;
 }
 
 void
 wire_icrc_seal(uint8_t *l3, bool ip6, size_t len)
 {
-	size_t headers = wire_icrc_masked_len(ip6);
-	uint32_t crc = wire_icrc_start(l3, ip6);
-
-	wire_icrc_store(l3 + len, wire_icrc_update(crc, l3 + headers, len - headers));
+	wire_icrc_store(l3 + len, sum(l3, ip6, len));
 }
