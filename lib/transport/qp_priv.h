@@ -71,7 +71,6 @@ enum resp_msg {			/* the message that is coming in */
 struct resp_rd {
 	struct psn first;
 	uint32_t npsn;
-	uint32_t msn;
 	uint32_t rkey, len;
 	uint64_t va;		/* of the whole READ as it came first */
 	uint64_t orig;		/* result of an atomic */
@@ -80,7 +79,6 @@ struct resp_rd {
 	bool given;		/* it was once: the peer may have it */
 	bool ack_before;	/* an ACK of ack_psn goes out first */
 	struct psn ack_psn;
-	uint32_t ack_msn;
 	uint32_t from, next;	/* response packets: the train's first, the next to send */
 };
 

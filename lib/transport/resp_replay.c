@@ -60,7 +60,6 @@ resp_rd_accept(struct resp_job *job, uint32_t npsn, uint64_t orig)
 	*rd = (struct resp_rd){
 		.first = r->epsn,
 		.npsn = npsn,
-		.msn = r->msn,
 		.rkey = atomic ? job->pkt->atomic.rkey : job->pkt->reth.rkey,
 		.len = atomic ? 0 : job->pkt->reth.len,
 		.va = atomic ? job->pkt->atomic.va : job->pkt->reth.va,
@@ -71,7 +70,6 @@ resp_rd_accept(struct resp_job *job, uint32_t npsn, uint64_t orig)
 		 * answered by the same PSN again (C4) */
 		.ack_before = r->ack_due,
 		.ack_psn = r->ack_psn,
-		.ack_msn = (r->msn - 1) & PSN_MASK,
 	};
 	r->ack_due = false;
 	r->rd_pending++;
@@ -101,8 +99,6 @@ again_from(struct resp *r, struct resp_rd *rd, uint32_t k)
 	}
 	rd->from = k;
 	rd->next = k;
-	/* as every other answer it tells how far this end is now; that never goes back (C22) */
-	rd->msn = r->msn;
 }
 
 /* The new range lies where that part of the old one did and ends with it, and its key, perhaps
@@ -170,22 +166,23 @@ resp_due_now(const struct qp *qp, const struct xport *x)
 	return r->rd_pending || r->nak || (r->ack_due && !x->hold_acks);
 }
 
+/* Whatever it answers, the MSN says how far this end is now: so it never goes back (C22). */
 static uint32_t
-send_aeth(struct qp *qp, struct xport *x, struct psn psn, uint8_t syndrome, uint32_t msn)
+send_aeth(struct qp *qp, struct xport *x, struct psn psn, uint8_t syndrome)
 {
 	struct frame_bth bth = { .op = WIRE_ACKNOWLEDGE, .psn = psn };
 	struct frame f;
 
 	if (!frame_open(&f, qp, x, &bth, 0))
 		return 0;
-	f.at = wire_put_aeth(f.at, syndrome, msn);
+	f.at = wire_put_aeth(f.at, syndrome, qp->resp.msn);
 	return frame_seal(&f, qp, x);
 }
 
 static uint32_t
-send_ack(struct qp *qp, struct xport *x, struct psn psn, uint32_t msn)
+send_ack(struct qp *qp, struct xport *x, struct psn psn)
 {
-	uint32_t len = send_aeth(qp, x, psn, AETH_ACK_UNLIMITED, msn);
+	uint32_t len = send_aeth(qp, x, psn, AETH_ACK_UNLIMITED);
 
 	if (len)
 		cnt_add(x->cnt, CNT_TX_ACKS, 1);
@@ -214,7 +211,7 @@ static uint32_t
 send_nak(struct qp *qp, struct xport *x)
 {
 	struct resp *r = &qp->resp;
-	uint32_t len = send_aeth(qp, x, r->epsn, r->nak, r->msn);
+	uint32_t len = send_aeth(qp, x, r->epsn, r->nak);
 
 	if (!len)
 		return 0;
@@ -243,7 +240,7 @@ send_atomic(struct qp *qp, struct xport *x, struct resp_rd *rd)
 
 	if (!frame_open(&f, qp, x, &bth, 0))
 		return 0;
-	f.at = wire_put_aeth(f.at, AETH_ACK_UNLIMITED, rd->msn);
+	f.at = wire_put_aeth(f.at, AETH_ACK_UNLIMITED, qp->resp.msn);
 	f.at = wire_put_atomic_ack(f.at, rd->orig);
 	answered(&qp->resp, rd);
 	return frame_seal(&f, qp, x);
@@ -253,7 +250,7 @@ send_atomic(struct qp *qp, struct xport *x, struct resp_rd *rd)
 static uint32_t
 read_failed(struct qp *qp, struct xport *x, struct psn psn)
 {
-	uint32_t len = send_aeth(qp, x, psn, AETH_NAK_REM_ACCESS, qp->resp.msn);
+	uint32_t len = send_aeth(qp, x, psn, AETH_NAK_REM_ACCESS);
 
 	if (!len)
 		return 0;
@@ -290,7 +287,7 @@ send_read(struct qp *qp, struct xport *x, struct resp_rd *rd)
 	if (!frame_open(&f, qp, x, &bth, len))
 		return 0;
 	if (bth.op != WIRE_READ_RESP_MIDDLE)
-		f.at = wire_put_aeth(f.at, AETH_ACK_UNLIMITED, rd->msn);
+		f.at = wire_put_aeth(f.at, AETH_ACK_UNLIMITED, qp->resp.msn);
 	if (len)
 		memcpy(f.at, ptr, len);
 	rd->next++;
@@ -317,7 +314,7 @@ send_answer(struct qp *qp, struct xport *x, struct resp_rd *rd)
 	uint32_t len;
 
 	if (rd->ack_before) {
-		len = send_ack(qp, x, rd->ack_psn, rd->ack_msn);
+		len = send_ack(qp, x, rd->ack_psn);
 		if (len)
 			rd->ack_before = false;
 		return len;
@@ -347,7 +344,7 @@ resp_send(struct qp *qp, struct xport *x)
 	settle_gap(r);
 	if (r->nak)
 		return send_nak(qp, x);
-	len = send_ack(qp, x, r->ack_psn, r->msn);
+	len = send_ack(qp, x, r->ack_psn);
 	if (len)
 		r->ack_due = false;
 	return len;

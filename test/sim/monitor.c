@@ -161,21 +161,7 @@ executed(struct monitor *m, const struct wire_pkt *pkt)
 	m->rnr_owed = false;
 	if (traits & (WIRE_LAST | WIRE_READ | WIRE_ATOMIC))
 		m->msn = (m->msn + 1) & PSN_MASK;
-	for (uint32_t i = 0; i < psns(m, pkt); i++) {
-		slot_at(m, m->epsn)->msn = m->msn;
-		m->epsn = psn_add(m->epsn, 1);
-	}
-}
-
-static void
-asked_again(struct monitor *m, const struct wire_pkt *pkt)
-{
-	struct mon_slot s = *slot_at(m, pkt->psn);
-
-	if (!s.rd || !(pkt->info->traits & (WIRE_READ | WIRE_ATOMIC)))
-		return;
-	for (struct psn p = s.first; !psn_eq(p, s.end); p = psn_add(p, 1))
-		slot_at(m, p)->again = true;
+	m->epsn = psn_add(m->epsn, psns(m, pkt));
 }
 
 /* A request with a good ICRC, for this QP, before the responder sees it. */
@@ -193,7 +179,6 @@ mon_request_came(struct monitor *m, const struct wire_pkt *pkt)
 	}
 	if (ahead < 0) {
 		m->n.rx_duplicates++;
-		asked_again(m, pkt);
 		return;
 	}
 	if (pkt->info->traits & WIRE_TAKES_WQE) {

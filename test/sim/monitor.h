@@ -32,10 +32,8 @@ struct mon_slot {
 	struct psn first, end;	/* of the request that holds this PSN */
 	bool rd, atomic;
 	bool answered;		/* rd: the answer was sent at least once */
-	bool again;		/* rd: it was asked for again, and may tell the MSN of then (C22) */
 	uint8_t opcode;
 	uint32_t hash;		/* of all that must be the same when it is sent again (B23) */
-	uint32_t msn;		/* rd: at acceptance (C22) */
 	uint64_t va, orig;
 };
 
@@ -53,7 +51,6 @@ struct monitor {
 	struct psn ahead;	/* the furthest that came ahead of epsn */
 	struct psn answered_to;	/* all READs and atomics before it were answered */
 	struct psn ack;		/* last one named by an ACK */
-	uint32_t ack_msn;
 	bool any_nak;
 	struct psn nak;		/* last one named by a sequence NAK */
 	struct psn train;	/* where a train of READ responses goes on */

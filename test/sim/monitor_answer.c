@@ -8,8 +8,7 @@
 #include "monitor_slot.h"
 #include "wire/aeth.h"
 
-/* No ACK of what did not come (C3), none that goes back, none before the answers of earlier READs and
- * atomics (C24); the MSN never goes back. */
+/* No ACK of what did not come (C3), none before the answers of earlier READs and atomics (C24). */
 static void
 acknowledges(struct monitor *m, const struct wire_pkt *pkt, struct psn upto)
 {
@@ -21,10 +20,6 @@ acknowledges(struct monitor *m, const struct wire_pkt *pkt, struct psn upto)
 	if (psn_diff(upto, m->answered_to) > 0)
 		mon_complain(m, "C24: PSN %06x acknowledged, %06x is not answered", pkt->psn.v,
 			     m->answered_to.v);
-	if (pkt->aeth.msn > m->msn || pkt->aeth.msn < m->ack_msn)
-		mon_complain(m, "C22: MSN %06x after %06x, %06x are done", pkt->aeth.msn, m->ack_msn,
-			     m->msn);
-	m->ack_msn = pkt->aeth.msn;
 }
 
 static void
@@ -118,6 +113,9 @@ mon_response_sent(struct monitor *m, const struct wire_pkt *pkt)
 	if (aeth && aeth_kind(pkt->aeth.syndrome) == AETH_ACK &&
 	    aeth_value(pkt->aeth.syndrome) != AETH_NO_CREDIT_LIMIT)
 		mon_complain(m, "N3: credits %02x", pkt->aeth.syndrome);
+	if (aeth && pkt->aeth.msn != m->msn)
+		mon_complain(m, "C22: MSN %06x for PSN %06x, %06x messages are done", pkt->aeth.msn, pkt->psn.v,
+			     m->msn);
 	if (pkt->info->traits & WIRE_ACK) {
 		acknowledge(m, pkt);
 		return;
@@ -126,9 +124,6 @@ mon_response_sent(struct monitor *m, const struct wire_pkt *pkt)
 		mon_complain(m, "%s for PSN %06x, which asked for none", pkt->info->name, pkt->psn.v);
 		return;
 	}
-	if (aeth && (pkt->aeth.msn < s->msn || pkt->aeth.msn > (s->again ? m->msn : s->msn)))
-		mon_complain(m, "C22: MSN %06x for PSN %06x, which was accepted with %06x", pkt->aeth.msn,
-			     pkt->psn.v, s->msn);
 	if (pkt->info->traits & WIRE_ATOMIC)
 		atomic_response(m, pkt, s);
 	else
