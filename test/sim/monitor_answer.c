@@ -114,8 +114,8 @@ mon_response_sent(struct monitor *m, const struct wire_pkt *pkt)
 	    aeth_value(pkt->aeth.syndrome) != AETH_NO_CREDIT_LIMIT)
 		mon_complain(m, "N3: credits %02x", pkt->aeth.syndrome);
 	if (aeth && pkt->aeth.msn != m->msn)
-		mon_complain(m, "C22: MSN %06x for PSN %06x, %06x messages are done", pkt->aeth.msn, pkt->psn.v,
-			     m->msn);
+		mon_complain(m, "C22: MSN %06x for PSN %06x, %06x messages are done", pkt->aeth.msn,
+			     pkt->psn.v, m->msn);
 	if (pkt->info->traits & WIRE_ACK) {
 		acknowledge(m, pkt);
 		return;
