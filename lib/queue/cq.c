@@ -37,8 +37,8 @@ full(struct cq *cq)
 	return cq->tail - cq->head_seen >= cq->limit;
 }
 
-static enum cq_push
-overflow(struct cq *cq)
+enum cq_push
+cq_end(struct cq *cq)
 {
 	if (cq->overflowed)
 		return CQ_OVERFLOW;
@@ -76,7 +76,7 @@ enum cq_push
 cq_push(struct cq *cq, const struct plx_cqe *cqe)
 {
 	if (cq->overflowed || full(cq))
-		return overflow(cq);
+		return cq_end(cq);
 	publish(cq, cqe);
 	return take_arm(cq, cqe->solicited != 0) ? CQ_PUSHED_EVENT : CQ_PUSHED;
 }

@@ -38,6 +38,10 @@ enum cq_push {
 	CQ_OVERFLOW,
 };
 
+/* Home core. Takes no more CQEs, as if it had overflowed. CQ_OVERFLOW_FIRST, or CQ_OVERFLOW when that
+ * was so already. */
+enum cq_push cq_end(struct cq *cq);
+
 /* Home core. Writes one CQE (its phase is filled in here) and does the arm handshake. */
 enum cq_push cq_push(struct cq *cq, const struct plx_cqe *cqe);
 

@@ -54,6 +54,12 @@ void xport_init(struct xport *x, struct outbox *out, const struct mr_table *mrs,
 /* No ACK waits any more: hold_acks is false, and QPs that owe one are in the run list. */
 void xport_release_acks(struct xport *x);
 
+/* On the CQ's home core: a CQE that another core wrote, and counted, for a CQ that is not its own. */
+void xport_forward(struct xport *x, struct cq *cq, const struct plx_cqe *cqe);
+/* On the core of x: the CQ, or what stands for it here, overflowed elsewhere. Raises CQ_ERR and ends
+ * the QPs that complete on it here (D-6), once. */
+void xport_cq_end(struct xport *x, struct cq *cq);
+
 /* The path to the peer: what a QP puts in front of its BTH, and whom it believes (B29, C32). */
 struct qp_path {
 	struct wire_tmpl tmpl;

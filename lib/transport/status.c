@@ -40,28 +40,49 @@ cq_overflowed(struct cq *cq, struct xport *x, bool first)
 	}
 }
 
+void
+xport_cq_end(struct xport *x, struct cq *cq)
+{
+	cq_overflowed(cq, x, cq_end(cq) == CQ_OVERFLOW_FIRST);
+}
+
+/* True: it is in the ring. */
+static bool
+deliver(struct xport *x, struct cq *cq, const struct plx_cqe *cqe)
+{
+	enum cq_push res = cq_push(cq, cqe);
+
+	if (res == CQ_PUSHED)
+		return true;
+	if (res == CQ_PUSHED_EVENT) {
+		if (!cq->event_due) {
+			cq->event_due = true;
+			list_push(&x->cq_events, &cq->event_node);
+		}
+		return true;
+	}
+	cnt_add(x->cnt, CNT_CQ_OVERFLOW, 1);
+	cq_overflowed(cq, x, res == CQ_OVERFLOW_FIRST);
+	return false;
+}
+
+void
+xport_forward(struct xport *x, struct cq *cq, const struct plx_cqe *cqe)
+{
+	(void)deliver(x, cq, cqe);
+}
+
 static void
 push(struct qp *qp, struct xport *x, struct cq *cq, struct plx_cqe *cqe)
 {
-	enum cq_push res;
-
 	cqe->qp_num = qp->conf.qpn;
 	cqe->qp = qp->conf.handle;
 	cqe->qp_gen = qp->conf.gen;
 	if (cqe->status != WC_SUCCESS)
 		cqe->solicited = 1;	/* D-4: any error wakes */
-	res = cq_push(cq, cqe);
-	if (res == CQ_PUSHED || res == CQ_PUSHED_EVENT) {
+	if (deliver(x, cq, cqe)) {
 		cnt_add(x->cnt, CNT_CQE, 1);
-		if (res == CQ_PUSHED_EVENT && !cq->event_due) {
-			cq->event_due = true;
-			list_push(&x->cq_events, &cq->event_node);
-		}
-		return;
-	}
-	cnt_add(x->cnt, CNT_CQ_OVERFLOW, 1);
-	cq_overflowed(cq, x, res == CQ_OVERFLOW_FIRST);
-	if (qp->state != QPS_ERR) {
+	} else if (qp->state != QPS_ERR) {
 		qp->fatal = true;
 		qp_kick(qp, x);
 	}
