@@ -23,6 +23,7 @@ struct port_conf {
 	uint8_t mac[6];		/* all zero: the driver chooses a locally administered one */
 	uint16_t num_queues;
 	uint16_t rx_ring, tx_ring; /* descriptors; 0: the driver's default */
+	uint32_t more_mbufs;	/* held by cores, beyond what one core holds */
 	uint8_t bell_mac[6];	/* filled by the caller before wait_fd: the MAC in use */
 };
 

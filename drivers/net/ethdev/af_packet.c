@@ -165,7 +165,7 @@ af_packet_open(struct port *p, const struct port_conf *conf, char *why, size_t w
 		.devargs = devargs,
 		.rx_ring = AF_PACKET_FRAMES,
 		.tx_ring = AF_PACKET_FRAMES,
-		.num_mbufs = AF_PACKET_MBUFS,
+		.num_mbufs = AF_PACKET_MBUFS + conf->more_mbufs,
 	};
 	struct port_iface iface;
 	int ret = query(conf, &iface, &eth.ip_mtu, why, why_len);

@@ -176,7 +176,7 @@ memif_open(struct port *p, const struct port_conf *conf, char *why, size_t why_l
 		.room = buf_size(mtu_of(conf)),
 		.rx_ring = MEMIF_RING,
 		.tx_ring = MEMIF_RING,
-		.num_mbufs = MEMIF_MBUFS,
+		.num_mbufs = MEMIF_MBUFS + conf->more_mbufs,
 	};
 	struct port_memif m;
 	int ret = port_memif_parse(conf->args, &m, why, why_len);

@@ -29,7 +29,7 @@ vdev_open(struct port *p, const struct port_conf *conf, char *why, size_t why_le
 		.ip_mtu = conf->ip_mtu,
 		.rx_ring = VDEV_RING,
 		.tx_ring = VDEV_RING,
-		.num_mbufs = VDEV_MBUFS,
+		.num_mbufs = VDEV_MBUFS + conf->more_mbufs,
 	};
 	int ret = ethdev_open(p, &eth, why, why_len);
 

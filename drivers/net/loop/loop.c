@@ -43,16 +43,17 @@ choose_mac(uint8_t mac[6], const struct port_conf *conf)
 static int
 loop_open(struct port *p, const struct port_conf *conf, char *why, size_t why_len)
 {
+	const uint32_t num = LOOP_MBUFS + conf->more_mbufs;
 	struct rte_ring *ring;
 
 	p->ip_mtu = conf->ip_mtu ? conf->ip_mtu : PORT_MTU_DEFAULT;
 	p->max_frame = p->ip_mtu + PORT_L2_LEN;
 	p->loops = true;
 	choose_mac(p->mac, conf);
-	p->pool = port_pool_new("plx_loop", LOOP_MBUFS, p->max_frame, -1);
+	p->pool = port_pool_new("plx_loop", num, p->max_frame, -1);
 	if (!p->pool) {
 		snprintf(why, why_len, "loop: no memory for %u frames of %u bytes: give DPDK more",
-			 LOOP_MBUFS, p->max_frame);
+			 num, p->max_frame);
 		return -ENOMEM;
 	}
 	ring = rte_ring_create("plx_loop", LOOP_RING, SOCKET_ID_ANY, RING_F_SP_ENQ | RING_F_SC_DEQ);
