@@ -68,10 +68,8 @@ core_round(struct core *c, enum core_how how)
 
 	tell_time(c);
 	core_posts_begin(c, how);
-	if (__builtin_expect(mailbox_waits(&c->mail), 0)) {
-		core_settle(c);
+	if (__builtin_expect(mailbox_waits(&c->mail), 0))
 		found = mailbox_run(&c->mail, c);
-	}
 	found += core_submit(c);
 	c->x.hold_acks = core_late_ok(c, c->tsc);
 	if (how == CORE_ROUND_WHOLE) {
@@ -82,6 +80,8 @@ core_round(struct core *c, enum core_how how)
 	found += core_sched(c);
 	found += core_tx(c);
 	found += core_notify(c);
+	if (__builtin_expect(c->peers != NULL, 0))
+		handoff_poke(c);
 	return found;
 }
 
@@ -116,6 +116,12 @@ core_drive_poll(struct core *c)
 {
 	if (core_try(c, false))
 		drive(c, CORE_ROUND_WHOLE);
+}
+
+uint32_t
+core_index(const struct core *c)
+{
+	return c->index;
 }
 
 struct xport *

@@ -15,6 +15,7 @@
 #include "engine/clock.h"
 #include "engine/engine.h"
 #include "engine/gather.h"
+#include "engine/handoff.h"
 #include "engine/mailbox.h"
 
 #define CORE_RX_BURST 32u
@@ -22,8 +23,11 @@
 #define CORE_NET_TX 64u			/* places that only lib/net gets */
 #define CORE_TXQ (2 * CORE_OUT + CORE_NET_TX) /* frames that wait for the port */
 #define CORE_LOOP 256u			/* frames from ourselves to ourselves; power of two */
+/* buffers that a core has at most: those above, frames from and to another one, DPDK's cache */
+#define CORE_MBUFS (CORE_OUT + CORE_TXQ + CORE_LOOP + 2 * HANDOFF_SLOTS + 192u)
 #define CORE_QUANTUM 32768		/* bytes of a QP's turn */
 #define CORE_BELLS 256u			/* doorbells of a client in a round */
+#define CORE_FEED 256u			/* CQEs that one note brings at most */
 #define CORE_LINES 8u			/* lines that wait to be printed */
 #define CORE_LINE_LEN 256u
 #define CORE_CONFIRM_NS 1000000000u	/* a QP confirms its neighbour once a second */
@@ -90,9 +94,13 @@ struct core {
 	uint64_t post_patience;		/* CORE_LATE_POST_NS in ticks */
 	unsigned int lcore;		/* the lcore id of whoever drives, or LCORE_ID_ANY */
 	unsigned int lcore_before;	/* what it was before */
+	uint32_t index;			/* in engine.core */
+	bool serves_port;		/* polls its queue, and lib/net is this core's */
+	struct peer *peers;		/* by index; NULL: there is one core */
+	uint32_t peer_turn;		/* who of them comes first */
 	struct engine *engine;
 	struct port *port;
-	struct net *net;
+	struct net *net;		/* on the others for its GIDs only, which never change */
 	struct demux *demux;
 	struct list clients;		/* struct core_client.node */
 	struct xport x;
@@ -133,10 +141,11 @@ struct core {
 struct engine {
 	struct port port;
 	struct port impaired, recorded;	/* what stands on it, if any */
-	struct port *top;		/* what the core uses */
+	struct port *top;		/* what the cores use */
 	void (*ended)(void *arg, struct engine *e);
 	void *arg;
-	struct core *core;		/* one in this version */
+	struct core *core[ENG_MAX_CORES];
+	uint32_t num_cores;
 	bool inline_mode;
 	pid_t pid;
 };
@@ -167,7 +176,7 @@ void core_settle(struct core *c);
 
 /* timer.c: after anything that was done to a QP. */
 void core_touch(struct core *c, struct eng_qp *q);
-/* After anything that was done to lib/net. */
+/* After anything that was done to lib/net; the core that serves the port. */
 void core_net_touch(struct core *c);
 /* When core_timers() next has something to do, ns; UINT64_MAX: never. */
 uint64_t core_wake_at(const struct core *c);
@@ -179,6 +188,16 @@ void core_tx_fini(struct core *c);
 void core_net_send(void *core, const uint8_t *frame, size_t len);
 /* Takes at most n frames for ourselves. */
 unsigned int core_loop_take(struct core *c, struct rte_mbuf **bufs, unsigned int n);
+
+/* feed.c: what is due on a feed is told to the CQ's home; a CQ that is at its end ends on all cores. */
+void core_feed_news(struct core *c, struct eng_feed *f);
+void core_feed_ended(struct core *c, struct eng_feed *f);
+void core_cq_ended(struct core *c, struct eng_cq *cq);
+/* No list of the core's holds the CQ, or the feed's end, any more. */
+void core_cq_del(struct core *c, struct eng_cq *cq);
+
+/* path.c: the QP's peer is alive at this MAC. */
+void core_confirm(struct core *c, struct eng_qp *q, const uint8_t gid[16], const uint8_t mac[6]);
 
 /* notify.c: what transport raised goes to lists that cannot overflow. */
 void core_take_events(struct core *c);

@@ -25,7 +25,6 @@
 #include "base/log.h"
 #include "port/port_driver.h"
 
-#define DEFAULT_MB 192u
 #define MAX_ARGS 16
 
 static bool started;	/* by us; the control side's lock guards it */
@@ -102,8 +101,6 @@ add(struct start *s, const char *arg)
 static void
 make_args(struct start *s, const char *port_arg, uint32_t mem_mb)
 {
-	if (!mem_mb)
-		mem_mb = DEFAULT_MB;
 	snprintf(s->lcores, sizeof(s->lcores), "--lcores=0@%d", first_cpu());
 	snprintf(s->mem, sizeof(s->mem), "%u", mem_mb);
 	add(s, "pollux");

@@ -6,8 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define EAL_MB 192u		/* enough for one port and core */
+#define EAL_CORE_MB 48u		/* for each core more */
+
 /*
- * Control thread. EAL with memory for one port: hugepages when there are enough free ones, else
+ * Control thread. EAL with that much memory: hugepages when there are enough free ones, else
  * ordinary pages. The program's threads keep their affinity and their signals. `port_arg` is one
  * more argument, or "". EAL can be started once in a process and stays until its end: a second call
  * does nothing when it was us who started it.

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * From a configuration to a port with a core that is driven, and back. Control thread.
+ * From a configuration to a port with cores that are driven, and back. Control thread.
  */
 #include "engine/engine.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,10 @@ start_eal(const struct eng_conf *conf, char *why, size_t why_len)
 		if (rc < 0)
 			return rc;
 	}
-	return conf->eal_running ? 0 : eal_start(arg, conf->mem_mb, why, why_len);
+	if (conf->eal_running)
+		return 0;
+	return eal_start(arg, conf->mem_mb ? conf->mem_mb : EAL_MB + (conf->num_cores - 1) * EAL_CORE_MB,
+			 why, why_len);
 }
 
 static void
@@ -74,22 +78,31 @@ start_net(struct core *c, const struct eng_conf *conf, char *why, size_t why_len
 	return -EINVAL;
 }
 
-/* All of a core but what outlives the port: the caller's. */
+/* Their threads have ended. All of them but what outlives the port: the caller's. */
 static struct gather *
-free_core(struct core *c)
+free_cores(struct engine *e)
 {
-	struct gather *g = c->gather;
+	struct gather *g = NULL;
 
-	if (c->out.slot)
-		core_tx_fini(c);
-	demux_free(c->demux);
-	if (c->net)
-		net_free(c->net);
-	trace_fini(&c->trace);
-	free(c);
+	handoff_fini(e);
+	for (uint32_t i = 0; i < e->num_cores; i++) {
+		struct core *c = e->core[i];
+
+		if (c->gather)
+			g = c->gather;
+		if (c->out.slot)
+			core_tx_fini(c);
+		demux_free(c->demux);
+		if (c->serves_port && c->net)
+			net_free(c->net);
+		trace_fini(&c->trace);
+		free(c);
+	}
+	e->num_cores = 0;
 	return g;
 }
 
+/* The next one; NULL without memory. */
 static struct core *
 new_core(struct engine *e)
 {
@@ -100,10 +113,14 @@ new_core(struct engine *e)
 	memset(c, 0, sizeof(*c));
 	c->engine = e;
 	c->port = e->top;
+	c->index = e->num_cores;
+	c->serves_port = c->index == ENG_PORT_CORE;
+	c->net_at = NET_NEVER;
 	c->lcore = LCORE_ID_ANY;
 	list_init(&c->clients);
 	list_init(&c->qp_events);
 	list_init(&c->cq_errors);
+	e->core[e->num_cores++] = c;
 	return c;
 }
 
@@ -112,7 +129,7 @@ fill_core(struct core *c, const struct eng_conf *conf, const struct mr_table *mr
 	  size_t why_len)
 {
 	c->own_thread = !conf->inline_mode;
-	c->cpu = conf->cpu;
+	c->cpu = conf->cpu[c->index];
 	c->was_qpn = conf->was_qpn;
 	c->was_arg = conf->arg;
 	c->patience = clock_ticks(&c->clock, CORE_LATE_IDLE_NS);
@@ -127,6 +144,10 @@ fill_core(struct core *c, const struct eng_conf *conf, const struct mr_table *mr
 	}
 	xport_init(&c->x, &c->out, mrs, &c->cnt, &c->trace);
 	c->x.now = c->clock.ns;
+	if (!c->serves_port) {
+		c->net = eng_port_core(c->engine)->net;
+		return 0;
+	}
 	if (start_net(c, conf, why, why_len) < 0)
 		return -EINVAL;
 	core_net_touch(c);
@@ -134,29 +155,65 @@ fill_core(struct core *c, const struct eng_conf *conf, const struct mr_table *mr
 }
 
 static int
-start_core(struct engine *e, const struct eng_conf *conf, const struct mr_table *mrs,
+make_cores(struct engine *e, const struct eng_conf *conf, const struct mr_table *mrs,
 	   const struct clock *clock, char *why, size_t why_len)
 {
-	struct core *c = new_core(e);
-	int rc;
+	for (uint32_t i = 0; i < conf->num_cores; i++) {
+		struct core *c = new_core(e);
+		int rc;
 
-	if (!c) {
-		snprintf(why, why_len, "out of memory");
-		return -ENOMEM;
-	}
-	c->clock = *clock;
-	rc = fill_core(c, conf, mrs, why, why_len);
-	if (rc == 0) {
-		rc = idle_start(c);
+		if (!c)
+			goto no_memory;
+		c->clock = *clock;
+		rc = fill_core(c, conf, mrs, why, why_len);
 		if (rc < 0)
-			snprintf(why, why_len, "cannot start the core's thread%s: %s",
-				 conf->inline_mode ? "" : " (--cores: may this process run there?)",
-				 strerror(-rc));
+			return rc;
 	}
-	if (rc < 0)
-		gather_fini(free_core(c));
-	else
-		e->core = c;
+	if (handoff_init(e) == 0)
+		return 0;
+no_memory:
+	snprintf(why, why_len, "out of memory");
+	return -ENOMEM;
+}
+
+/* All of them exist before the first runs: each may give to each. */
+static int
+run_cores(struct engine *e, char *why, size_t why_len)
+{
+	for (uint32_t i = 0; i < e->num_cores; i++) {
+		int rc = idle_start(e->core[i]);
+
+		if (rc == 0)
+			continue;
+		if (e->inline_mode)
+			snprintf(why, why_len, "cannot start the core's thread: %s", strerror(-rc));
+		else
+			snprintf(why, why_len, "cannot start a core's thread on CPU %d (--cores: may this "
+				 "process run there?): %s", e->core[i]->cpu, strerror(-rc));
+		return rc;
+	}
+	return 0;
+}
+
+static void
+stop_cores(struct engine *e)
+{
+	for (uint32_t i = 0; i < e->num_cores; i++)
+		idle_stop(e->core[i]);
+}
+
+static int
+start_cores(struct engine *e, const struct eng_conf *conf, const struct mr_table *mrs,
+	    const struct clock *clock, char *why, size_t why_len)
+{
+	int rc = make_cores(e, conf, mrs, clock, why, why_len);
+
+	if (rc == 0)
+		rc = run_cores(e, why, why_len);
+	if (rc < 0) {
+		stop_cores(e);
+		gather_fini(free_cores(e));
+	}
 	return rc;
 }
 
@@ -180,6 +237,16 @@ stack_ports(struct engine *e, const struct eng_conf *conf, char *why, size_t why
 	return rc;
 }
 
+/* What the cores beyond the first hold of the port's buffers. */
+static int
+open_port(struct engine *e, const struct eng_conf *conf, char *why, size_t why_len)
+{
+	struct port_conf port = conf->port;
+
+	port.more_mbufs = (conf->num_cores - 1) * CORE_MBUFS;
+	return port_open(&e->port, &port, why, why_len);
+}
+
 int
 eng_start(const struct eng_conf *conf, const struct mr_table *mrs, struct engine **out, char *why,
 	  size_t why_len)
@@ -188,6 +255,8 @@ eng_start(const struct eng_conf *conf, const struct mr_table *mrs, struct engine
 	struct clock clock;
 	int rc;
 
+	assert(conf->num_cores >= 1 && conf->num_cores <= ENG_MAX_CORES);
+	assert(conf->num_cores == 1 || !conf->inline_mode);
 	if (!e) {
 		snprintf(why, why_len, "out of memory");
 		return -ENOMEM;
@@ -201,7 +270,7 @@ eng_start(const struct eng_conf *conf, const struct mr_table *mrs, struct engine
 	rc = start_eal(conf, why, why_len);
 	if (rc < 0)
 		goto free_engine;
-	rc = port_open(&e->port, &conf->port, why, why_len);
+	rc = open_port(e, conf, why, why_len);
 	if (rc < 0)
 		goto free_engine;
 	touch_buffers(&e->port);
@@ -211,7 +280,7 @@ eng_start(const struct eng_conf *conf, const struct mr_table *mrs, struct engine
 	if (conf->copies)
 		e->top->gathers = false;
 	clock_ready(&clock);
-	rc = start_core(e, conf, mrs, &clock, why, why_len);
+	rc = start_cores(e, conf, mrs, &clock, why, why_len);
 	if (rc < 0)
 		goto close_port;
 	*out = e;
@@ -228,53 +297,68 @@ eng_stop(struct engine *e)
 {
 	struct gather *g;
 
-	idle_stop(e->core);
+	stop_cores(e);
 	if (e->ended)
 		e->ended(e->arg, e);
-	g = free_core(e->core);
+	g = free_cores(e);
 	port_close(e->top);
 	gather_fini(g);
 	free(e);
 }
 
+/* Nobody drives it from now on. False: somebody does not leave it. */
+static bool
+hold_for_ever(struct core *c)
+{
+	for (unsigned int i = 0; i < EXIT_TRIES; i++) {
+		if (core_try(c, false))
+			return true;
+		usleep(50);
+	}
+	return false;
+}
+
 void
 eng_exit(struct engine *e)
 {
-	struct core *c = e->core;
-
 	if (e->pid != getpid())
 		return;
-	idle_stop(c);
-	for (unsigned int i = 0; i < EXIT_TRIES; i++) {
-		if (core_try(c, false)) {	/* for ever */
-			core_settle(c);
-			if (e->ended)
-				e->ended(e->arg, e);
-			port_close(e->top);
+	stop_cores(e);
+	for (uint32_t i = 0; i < e->num_cores; i++)
+		if (!hold_for_ever(e->core[i]))
 			return;
-		}
-		usleep(50);
-	}
+	/* the port's core last: it sends what the others give it */
+	for (uint32_t i = e->num_cores; i-- > 0; )
+		core_settle(e->core[i]);
+	if (e->ended)
+		e->ended(e->arg, e);
+	port_close(e->top);
 }
 
 void
 eng_forked(struct engine *e)
 {
-	/* the child's copy: nobody gets the lock any more */
-	__atomic_store_n(&e->core->lock, CORE_HELD, __ATOMIC_RELAXED);
+	/* the child's copy: nobody gets the locks any more */
+	for (uint32_t i = 0; i < e->num_cores; i++)
+		__atomic_store_n(&e->core[i]->lock, CORE_HELD, __ATOMIC_RELAXED);
 }
 
 uint32_t
 eng_num_cores(const struct engine *e)
 {
-	(void)e;
-	return 1;
+	return e->num_cores;
 }
 
 struct core *
 eng_core(struct engine *e, uint32_t index)
 {
-	return index == 0 ? e->core : NULL;
+	return index < e->num_cores ? e->core[index] : NULL;
+}
+
+struct core *
+eng_port_core(struct engine *e)
+{
+	return e->core[ENG_PORT_CORE];
 }
 
 const struct port *

@@ -10,7 +10,9 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "base/seqcell.h"
 #include "base/twheel.h"
+#include "engine/mailbox.h"
 #include "mem/mr.h"
 #include "net/net.h"
 #include "port/port.h"
@@ -21,15 +23,19 @@
 struct core;
 struct engine;
 
+#define ENG_MAX_CORES 64u
+#define ENG_PORT_CORE 0u	/* index of the core that serves the port */
+
 struct eng_conf {
 	struct port_conf port;
 	const char *impair;	/* words of port_impair_parse(), or NULL */
 	const char *record;	/* a file's name, or NULL */
 	struct net_conf net;	/* mac and ip_mtu are filled in from the port */
-	bool inline_mode;	/* the program's threads drive the core; else it has a thread of its own */
-	int cpu;		/* of that thread */
+	bool inline_mode;	/* the program's threads drive the core; else each has a thread of its own */
+	uint32_t num_cores;	/* 1 to ENG_MAX_CORES; inline: 1 */
+	int cpu[ENG_MAX_CORES];	/* of each core's thread, unless inline */
 	bool eal_running;	/* a DPDK program started EAL itself: do not */
-	uint32_t mem_mb;	/* EAL memory; 0: enough for one port and core */
+	uint32_t mem_mb;	/* EAL memory; 0: enough for one port and the cores */
 	bool copies;		/* never send a payload from where the program put it */
 	/* Was there ever a QP of this number? Called on the core, seldom. */
 	bool (*was_qpn)(void *arg, uint32_t qpn);
@@ -54,7 +60,27 @@ void eng_exit(struct engine *e);
 void eng_forked(struct engine *e);
 
 uint32_t eng_num_cores(const struct engine *e);
+/* NULL beyond the last one. */
 struct core *eng_core(struct engine *e, uint32_t index);
+uint32_t core_index(const struct core *c);
+/* The core that polls the port, and to which lib/net belongs. */
+struct core *eng_port_core(struct engine *e);
+
+/*
+ * place.c. A QPN names its core by its low bits, of which there are eng_qpn_bits(): 0 with one core.
+ * With a number of cores that is no power of two some values name none; eng_qpn_core() may then be
+ * eng_num_cores() or more.
+ */
+uint32_t eng_qpn_bits(uint32_t num_cores);
+uint32_t eng_qpn_core(const struct engine *e, uint32_t qpn);
+/*
+ * Where does a new QP go? Control thread. `vector` of its CQs: not 0 pins the core of that number.
+ * Else it is the one that this thread drives (eng_drives()), else the one with the fewest QPs; of
+ * several `home`, where its CQ is, or UINT32_MAX for a CQ that is nowhere yet, or the first.
+ */
+uint32_t eng_place(struct engine *e, uint32_t vector, uint32_t home);
+/* This thread drives that core by itself (plx_core_poll()). */
+void eng_drives(uint32_t index);
 const struct port *eng_port(const struct engine *e);
 /* Calls `each` for all that the port's driver and those that stand on it count. Any thread. */
 void eng_port_counters(const struct engine *e,
@@ -68,9 +94,14 @@ bool eng_link_up(struct engine *e);
 /*
  * Runs fn(core, arg) on the core: by this thread when it can take the core's try-lock, else by
  * whoever has it. Control threads; blocks until it has run; returns what fn returned. When it
- * returns the core has passed a quiet point.
+ * returns the core has passed a quiet point, and all notes that were posted to it before have run.
+ * Never from inside another one: two cores that wait for each other wait for ever.
  */
 int eng_call(struct core *c, int (*fn)(struct core *c, void *arg), void *arg);
+/* The same with nothing to do. */
+void eng_flush(struct core *c);
+/* Every core has passed a quiet point since: what was unpublished before is used by none any more. */
+void eng_quiet(struct engine *e);
 
 /*
  * Control thread. Waits until no port reads the program's memory any more for QPs that are gone or
@@ -99,20 +130,44 @@ struct core_client {
 void core_client_add(struct core *c, struct core_client *client);
 void core_client_del(struct core *c, struct core_client *client);
 
-/* A CQ as the engine knows it: qp_conf's CQs must be the first member of one. */
+/* A CQ as the engine knows it: qp_conf's CQs must be the first member of one. Zeroed by who makes it,
+ * but for cq. */
 struct eng_cq {
 	struct cq cq;
 	bool error_due;			/* owes IBV_EVENT_CQ_ERR to its async fd */
 	struct list_node error_node;
+	struct eng_feed *feed;		/* it is that feed's end on another core; NULL: the CQ itself */
+	struct eng_feed *feeds;		/* what other cores feed it by */
 };
-/* Nothing of the core's knows the CQ any more; no QP uses it. Inside eng_call only. */
-void core_cq_del(struct core *c, struct eng_cq *cq);
+
+/*
+ * A CQ has one producer, its home core. A QP of another core completes on a feed: a CQ of the
+ * engine's own, of the same size, which the home core polls as an application would, and from which
+ * it fills the real one. It has no room for one more only when the real one would not either.
+ */
+struct eng_feed {
+	struct eng_cq at;		/* first: what QPs of `core` complete on */
+	struct core *core, *home_core;
+	struct eng_cq *home;
+	uint32_t head;			/* polled; the home core's */
+	bool again;			/* the home core has not polled all of it */
+	struct mail news;		/* there are CQEs; sent while ctl->arm is taken */
+	struct mail ended, end;		/* it overflowed; its home did: once each */
+	struct eng_feed *next;		/* in home->feeds */
+};
+
+/* Control thread. `ctl` and `ring` (zeroed, the real CQ's size) are the caller's until
+ * eng_cq_del(). */
+void eng_feed_add(struct eng_feed *f, struct eng_cq *home, struct core *home_core, struct core *core,
+		  struct plx_cq_ctl *ctl, struct plx_cqe *ring);
+/* Control thread; no QP uses the CQ any more. Afterwards no core knows it, nor its feeds. */
+void eng_cq_del(struct eng_cq *cq, struct core *home_core);
 
 /* What the engine keeps beside each QP. Allocated zeroed by serve, which sets client and qp. */
 struct eng_qp {
 	struct core_client *client;
 	struct qp *qp;
-	/* the rest is the engine's own */
+	/* the rest is the engine's own: of the QP's core */
 	struct core *core;
 	struct twheel_node timer;
 	uint64_t timer_at;		/* when it fires; QP_NEVER */
@@ -121,28 +176,38 @@ struct eng_qp {
 	uint32_t events;		/* 1 << enum ibv_event_type: due to the async fd */
 	struct list_node event_node;
 	bool connected;			/* counted in the core: RTR and above */
+	/* of the core that serves the port */
 	uint8_t path_at;		/* which of the two is in use */
 	bool path_used;
 	struct path path[2];		/* the other one is being opened */
+	/* between the two, when they are not one */
+	SEQCELL(struct qp_path) path_news;	/* the newest */
+	uint32_t path_told;		/* path_note is on its way */
+	struct mail path_note;
+	uint8_t confirm_gid[16], confirm_mac[6];
+	uint32_t confirm_told;		/* confirm_note is on its way: the two are the port's core's */
+	struct mail confirm_note;
 };
 
-/* QP joins or leaves the core: demux, timer, path. core_qp_del returns when no list of the core knows
- * it any more. Inside eng_call only. 0, -ENOMEM, -EEXIST (its QPN is taken). */
+/* A QP joins the core: demux, timer. Inside eng_call only. 0, -ENOMEM, -EEXIST (its QPN is taken). */
 int core_qp_add(struct core *c, struct eng_qp *q);
-void core_qp_del(struct core *c, struct eng_qp *q);
+/* Control thread. `gone` runs on the QP's core: from then on no doorbell finds it. When this returns
+ * no core knows the QP any more, nor has its path. */
+void eng_qp_del(struct eng_qp *q, void (*gone)(void *arg), void *arg);
 /* After a qp_modify(): timers, events and the count of connected QPs. Inside eng_call only. */
 void core_qp_changed(struct core *c, struct eng_qp *q);
 
 /*
  * A path for an address vector, beside the one that the QP has: open it, modify the QP with what
- * *out says, then keep it or drop it. Inside eng_call only. 0 or the error of path_open().
+ * *out says, then keep it or drop it. In eng_call() of the core that serves the port only, which tells
+ * the QP's core of later changes. 0 or the error of path_open().
  */
 int core_path_open(struct core *c, struct eng_qp *q, const struct path_req *req, struct qp_path *out);
 void core_path_keep(struct core *c, struct eng_qp *q);
 void core_path_drop(struct core *c, struct eng_qp *q);
 /* The QP went to RESET: it has no path any more. */
 void core_path_none(struct core *c, struct eng_qp *q);
-/* The QP's path still waits for its neighbour. Inside eng_call only. */
+/* The QP's path still waits for its neighbour. */
 bool core_path_waits(const struct eng_qp *q);
 
 /* Any thread: takes what was posted and sends; receives nothing. Returns at once when another thread

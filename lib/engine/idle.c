@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who drives the core when nobody else does? Its own thread, which all of this file runs on.
+ * Who drives the core when nobody else does? Its own thread, which all of this file runs on; each core
+ * has one.
  *
  * Inline: it sleeps in steps while the program drives, and takes over when the program is silent:
  * passive targets, ACKs, timers, ARP. Dedicated: it drives always. In both cases it spins while it
@@ -17,6 +18,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -148,8 +150,8 @@ choose_step(struct core *c, uint64_t tsc, bool program)
 		return RTE_MIN(step, CORE_LATE_IDLE_NS);	/* it may leave something behind */
 	if (tsc - i->worked < ticks(i, STEP_MAX_NS) && crowded(i, tsc))
 		step = i->step_ns = STEP_MIN_NS;
-	else if (i->port_fd >= 0)
-		step = STEP_LONG_NS;	/* frames wake it */
+	else if (i->port_fd >= 0 || !c->serves_port)
+		step = STEP_LONG_NS;	/* frames wake it, or the core that received them */
 	return RTE_MAX(RTE_MIN(step, i->timer_ns), TWHEEL_GRAIN_NS);
 }
 
@@ -231,7 +233,7 @@ watch_link(struct core *c, uint64_t tsc)
 	struct idle *i = &c->idle;
 	bool up;
 
-	if ((int64_t)(tsc - i->link_at) < 0)
+	if (!c->serves_port || (int64_t)(tsc - i->link_at) < 0)
 		return;
 	up = c->port->drv->link_up(c->port);
 	i->link_at = tsc + ticks(i, up ? LINK_NS : LINK_DOWN_NS);
@@ -300,6 +302,15 @@ pin(pthread_attr_t *attr, int cpu)
 	return pthread_attr_setaffinity_np(attr, sizeof(set), &set);
 }
 
+static void
+name_thread(const struct core *c)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), c->own_thread ? "pollux-core%u" : "pollux-idle", c->index);
+	pthread_setname_np(c->idle.thread, name);
+}
+
 /* With all signals blocked: handlers of the program run on threads of the program. */
 static int
 start_thread(struct core *c)
@@ -317,7 +328,7 @@ start_thread(struct core *c)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	if (!err)
-		pthread_setname_np(c->idle.thread, c->own_thread ? "pollux-core" : "pollux-idle");
+		name_thread(c);
 	return -err;
 }
 
@@ -329,7 +340,7 @@ idle_start(struct core *c)
 
 	i->clock = c->clock;
 	i->step_ns = STEP_MIN_NS;
-	i->port_fd = c->port->drv->wait_fd ? c->port->drv->wait_fd(c->port) : -1;
+	i->port_fd = c->serves_port && c->port->drv->wait_fd ? c->port->drv->wait_fd(c->port) : -1;
 	i->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (i->fd < 0)
 		return -errno;
@@ -362,6 +373,8 @@ core_wake(struct core *c)
 	const uint64_t one = 1;
 
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&c->idle.asleep, __ATOMIC_RELAXED))
+	/* the first of several writes */
+	if (__atomic_load_n(&c->idle.asleep, __ATOMIC_RELAXED) &&
+	    __atomic_exchange_n(&c->idle.asleep, 0, __ATOMIC_RELAXED))
 		(void)!write(c->idle.fd, &one, sizeof(one));
 }

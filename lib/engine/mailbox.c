@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How does the control side reach what belongs to a core? Senders are control threads; the receiver
- * is whoever drives the core.
+ * How does the control side, or another core, reach what belongs to a core? Senders are control threads
+ * and whoever drives another core; the receiver is whoever drives this one.
  */
 #include "engine/mailbox.h"
 
@@ -39,6 +39,7 @@ oldest_first(struct mail *m)
 unsigned int
 mailbox_run(struct mailbox *b, struct core *c)
 {
+	bool settled = false;
 	struct mail *m;
 	unsigned int n = 0;
 
@@ -46,11 +47,26 @@ mailbox_run(struct mailbox *b, struct core *c)
 	for (; m; n++) {
 		struct mail *next = m->next;	/* once done, the sender may be gone */
 
-		m->rc = m->fn(c, m->arg);
-		__atomic_store_n(&m->done, 1, __ATOMIC_RELEASE);
+		if (m->note) {
+			m->fn(c, m->arg);
+		} else {
+			if (!settled)
+				core_settle(c);
+			settled = true;
+			m->rc = m->fn(c, m->arg);
+			__atomic_store_n(&m->done, 1, __ATOMIC_RELEASE);
+		}
 		m = next;
 	}
 	return n;
+}
+
+void
+core_post(struct core *to, struct mail *note)
+{
+	note->note = true;
+	mailbox_put(&to->mail, note);
+	core_wake(to);
 }
 
 /* While another thread drives: it answers within a round, unless it was preempted. */
@@ -82,4 +98,25 @@ eng_call(struct core *c, int (*fn)(struct core *c, void *arg), void *arg)
 		}
 	}
 	return m.rc;
+}
+
+static int
+nothing(struct core *c, void *arg)
+{
+	(void)c;
+	(void)arg;
+	return 0;
+}
+
+void
+eng_flush(struct core *c)
+{
+	eng_call(c, nothing, NULL);
+}
+
+void
+eng_quiet(struct engine *e)
+{
+	for (uint32_t i = 0; i < e->num_cores; i++)
+		eng_flush(e->core[i]);
 }

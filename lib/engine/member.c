@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who belongs to a core? Clients, QPs and CQs join and leave, and QPs get their paths. Called by
- * lib/serve inside eng_call(), so with the lock.
+ * Who belongs to a core? Clients and QPs join and leave. Called by lib/serve inside eng_call(), so with
+ * the lock, but for eng_qp_del().
  */
 #include "engine/core.h"
 
@@ -17,16 +17,6 @@ core_client_del(struct core *c, struct core_client *client)
 {
 	(void)c;
 	list_del(&client->node);
-}
-
-void
-core_cq_del(struct core *c, struct eng_cq *cq)
-{
-	(void)c;
-	if (cq->cq.event_due && list_linked(&cq->cq.event_node))
-		list_del(&cq->cq.event_node);
-	if (cq->error_due)
-		list_del(&cq->error_node);
 }
 
 static void
@@ -55,11 +45,20 @@ core_qp_add(struct core *c, struct eng_qp *q)
 	return 0;
 }
 
-void
-core_qp_del(struct core *c, struct eng_qp *q)
+struct leave {
+	struct eng_qp *q;
+	void (*gone)(void *arg);
+	void *arg;
+};
+
+static int
+leave(struct core *c, void *arg)
 {
+	const struct leave *l = arg;
+	struct eng_qp *q = l->q;
+
+	l->gone(l->arg);
 	demux_del(c->demux, qp_num(q->qp));
-	core_path_none(c, q);
 	twheel_cancel(&c->wheel, &q->timer);
 	gather_forget(c, q->qp);
 	qp_fini(q->qp, &c->x);
@@ -68,6 +67,29 @@ core_qp_del(struct core *c, struct eng_qp *q)
 		list_del(&q->event_node);
 	count(c, q, false);
 	__atomic_store_n(&c->num_qps, c->num_qps - 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static int
+leave_path(struct core *c, void *arg)
+{
+	core_path_none(c, arg);
+	return 0;
+}
+
+/* First no news of its neighbour go to the port's core any more, then no news of its path come from
+ * there; what was on its way has run when a core has answered. The others may know it too: a client
+ * may ring for any handle at any core. */
+void
+eng_qp_del(struct eng_qp *q, void (*gone)(void *arg), void *arg)
+{
+	struct leave l = { .q = q, .gone = gone, .arg = arg };
+	struct engine *e = q->core->engine;
+
+	eng_call(eng_port_core(e), leave_path, q);
+	eng_call(q->core, leave, &l);
+	if (e->num_cores > 1)
+		eng_quiet(e);
 }
 
 /* enum ibv_qp_state: RTR is 2, RTS 3, SQD 4. */
@@ -87,70 +109,4 @@ core_qp_changed(struct core *c, struct eng_qp *q)
 		gather_forget(c, q->qp);
 	core_touch(c, q);
 	core_wake(c);	/* its sleep was chosen when there was less to do */
-}
-
-static void
-path_of(const struct path *p, struct qp_path *out)
-{
-	out->tmpl = p->tmpl;
-	memcpy(out->src_gid, p->src_gid, 16);
-	memcpy(out->dst_gid, p->dst_gid, 16);
-	out->ready = p->ready;
-	out->loop = p->loop;
-}
-
-/* A neighbour was resolved or moved. */
-static void
-path_changed(struct path *p, void *arg)
-{
-	struct eng_qp *q = arg;
-	struct qp_path path;
-
-	if (!q->path_used || p != &q->path[q->path_at])
-		return;		/* still being opened: its opener reads it afterwards */
-	path_of(p, &path);
-	qp_path_set(q->qp, &q->core->x, &path);
-	core_touch(q->core, q);
-}
-
-int
-core_path_open(struct core *c, struct eng_qp *q, const struct path_req *req, struct qp_path *out)
-{
-	struct path *p = &q->path[!q->path_at];
-	int rc;
-
-	memset(p, 0, sizeof(*p));
-	rc = path_open(c->net, p, req, c->x.now, path_changed, q);
-	core_net_touch(c);
-	if (rc == 0)
-		path_of(p, out);
-	return rc;
-}
-
-void
-core_path_keep(struct core *c, struct eng_qp *q)
-{
-	core_path_none(c, q);
-	q->path_at = !q->path_at;
-	q->path_used = true;
-}
-
-void
-core_path_drop(struct core *c, struct eng_qp *q)
-{
-	path_close(c->net, &q->path[!q->path_at]);
-}
-
-void
-core_path_none(struct core *c, struct eng_qp *q)
-{
-	if (q->path_used)
-		path_close(c->net, &q->path[q->path_at]);
-	q->path_used = false;
-}
-
-bool
-core_path_waits(const struct eng_qp *q)
-{
-	return q->path_used && !q->path[q->path_at].ready;
 }

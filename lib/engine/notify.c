@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who must be told? Completion events go to the socket of the CQ's channel, the others to the
- * client's. Called by the loop, with the lock. A socket that is full is tried again in a later round;
- * no event is lost, and an event costs nothing while none is due.
+ * Who must be told? Completion events go to the socket of the CQ's channel, those of a feed to the CQ's
+ * home core, the others to the client's socket. Called by the loop, with the lock. A socket that is
+ * full is tried again in a later round; no event is lost, and an event costs nothing while none is due.
  */
 #include "engine/core.h"
 
@@ -25,6 +25,19 @@ put(int fd, const void *rec, size_t len)
 	return errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR && errno != ENOBUFS;
 }
 
+static void
+cq_failed(struct core *c, struct eng_cq *cq)
+{
+	if (cq->feed) {
+		core_feed_ended(c, cq->feed);
+		return;
+	}
+	if (!cq->error_due)
+		list_push(&c->cq_errors, &cq->error_node);
+	cq->error_due = true;
+	core_cq_ended(c, cq);
+}
+
 void
 core_take_events(struct core *c)
 {
@@ -38,21 +51,22 @@ core_take_events(struct core *c)
 			if (!list_linked(&q->event_node))
 				list_push(&c->qp_events, &q->event_node);
 		} else if (ev->cq) {
-			struct eng_cq *cq = (struct eng_cq *)ev->cq;
-
-			if (!cq->error_due)
-				list_push(&c->cq_errors, &cq->error_node);
-			cq->error_due = true;
+			cq_failed(c, (struct eng_cq *)ev->cq);
 		}
 	}
 	c->x.num_events = 0;
 }
 
 static bool
-tell_completion(struct cq *cq)
+tell_completion(struct core *c, struct cq *cq)
 {
 	const struct plx_cq_event ev = { .cq = cq->handle, .cq_gen = cq->gen };
+	struct eng_feed *feed = ((struct eng_cq *)cq)->feed;
 
+	if (feed) {
+		core_feed_news(c, feed);
+		return true;
+	}
 	return put(cq->event_fd, &ev, sizeof(ev));
 }
 
@@ -68,7 +82,7 @@ completions(struct core *c)
 	while ((n = list_pop(&c->x.cq_events))) {
 		struct cq *cq = container_of(n, struct cq, event_node);
 
-		if (tell_completion(cq)) {
+		if (tell_completion(c, cq)) {
 			cq->event_due = false;
 			told++;
 		} else {

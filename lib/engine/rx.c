@@ -64,8 +64,7 @@ roce(struct core *c, const uint8_t *frame, uint32_t len)
 	core_touch(c, q);
 	if (__builtin_expect(c->x.now >= q->confirm_at, 0)) {
 		q->confirm_at = c->x.now + CORE_CONFIRM_NS;
-		net_confirm(c->net, pkt.src_gid, frame + 6, c->x.now);
-		core_net_touch(c);
+		core_confirm(c, q, pkt.src_gid, frame + 6);
 	}
 	return DROP_NONE;
 }
@@ -119,12 +118,35 @@ count_all(struct core *c, struct rte_mbuf **bufs, unsigned int n)
 	cnt_add(&c->cnt, CNT_RX_BYTES, bytes);
 }
 
+/* One of several cores: some of what comes is another's, and others have what is this one's. */
+static unsigned int
+receive_shared(struct core *c)
+{
+	struct rte_mbuf *bufs[3 * CORE_RX_BURST];
+	unsigned int n = 0, kept = 0, moved;
+
+	if (c->serves_port) {
+		n = port_rx(c->port, 0, bufs, CORE_RX_BURST);
+		count_all(c, bufs, n);
+		kept = handoff_sort(c, bufs, n);
+		n -= kept;
+	}
+	kept += handoff_loop_take(c, bufs + kept, CORE_RX_BURST, &moved);
+	kept += handoff_rx_take(c, bufs + kept, CORE_RX_BURST);
+	if (kept)
+		receive_all(c, bufs, kept);
+	return n + moved + kept;
+}
+
 unsigned int
 core_rx(struct core *c)
 {
 	struct rte_mbuf *bufs[2 * CORE_RX_BURST];
-	unsigned int n = port_rx(c->port, 0, bufs, CORE_RX_BURST);
+	unsigned int n;
 
+	if (__builtin_expect(c->peers != NULL, 0))
+		return receive_shared(c);
+	n = port_rx(c->port, 0, bufs, CORE_RX_BURST);
 	if (n)
 		count_all(c, bufs, n);
 	n += core_loop_take(c, bufs + n, CORE_RX_BURST);

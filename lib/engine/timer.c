@@ -61,8 +61,10 @@ core_timers(struct core *c)
 static uint64_t
 port_due_at(const struct core *c)
 {
-	uint64_t due = c->port->drv->due ? c->port->drv->due(c->port) : UINT64_MAX;
+	uint64_t due = UINT64_MAX;
 
+	if (c->serves_port && c->port->drv->due)
+		due = c->port->drv->due(c->port);
 	return due == UINT64_MAX ? due : c->x.now + due;
 }
 

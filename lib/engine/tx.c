@@ -8,7 +8,8 @@
  * stays there; the outbox offers as many slots as both queues have room for, so that no frame is ever
  * without a place.
  *
- * On a port that gathers, the payload of a slot may lie in the program's memory: gather.c.
+ * On a port that gathers, the payload of a slot of the core that serves it may lie in the program's
+ * memory: gather.c.
  */
 #include "engine/core.h"
 
@@ -61,7 +62,8 @@ core_tx_init(struct core *c)
 {
 	c->out.slot = c->slot;
 	c->out.ext_min = UINT32_MAX;
-	if (c->port->gathers && gather_init(c) < 0)
+	/* frames that another core sends are not to be had back from it */
+	if (c->port->gathers && c->serves_port && gather_init(c) < 0)
 		return -ENOMEM;
 	refill(c, 0);
 	set_cap(c);
@@ -183,7 +185,9 @@ core_tx(struct core *c)
 	if (c->out.used)
 		collect(c);
 	if (c->num_txq)
-		sent = send(c);
+		sent = __builtin_expect(c->serves_port, 1) ? send(c) : handoff_tx_give(c);
+	if (__builtin_expect(c->peers != NULL, 0) && c->serves_port && !c->num_txq)
+		sent += handoff_tx_send(c);
 	if (__builtin_expect(c->gather != NULL, 0))
 		gather_round(c);
 	set_cap(c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who asks? A client is one context: its doorbell ring, the socket of its events, its objects.
- * Control threads, under the stack's lock.
+ * Who asks? A client is one context: its doorbell rings, one for each core, the socket of its events,
+ * its objects. Control threads, under the stack's lock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,13 +10,16 @@
 
 #include "serve/object.h"
 
+/* On a core, for what a client wrote: its own QPs of that core only, when they have joined it. */
 static struct qp *
 qp_of_handle(void *arg, uint32_t handle)
 {
-	struct client *cl = arg;
-	struct qpair *q = table_get(&cl->stack->qps, handle);
+	const struct seat *seat = arg;
+	struct qpair *q = table_get(&seat->client->stack->qps, handle);
 
-	return q && q->client == cl ? q->e.qp : NULL;
+	if (!q || q->client != seat->client || q->core != seat->core || !q->e.core)
+		return NULL;
+	return q->e.qp;
 }
 
 static int
@@ -34,6 +37,45 @@ leave(struct core *c, void *arg)
 }
 
 static void
+leave_cores(struct client *cl)
+{
+	for (uint32_t i = 0; i < eng_num_cores(cl->stack->eng); i++) {
+		struct seat *seat = &cl->seat[i];
+
+		if (!seat->bell.at)
+			continue;
+		eng_call(seat->core, leave, &seat->on);
+		rings_free(&seat->bell);
+	}
+	free(cl->seat);
+}
+
+/* 0 or -ENOMEM, and then it is on none. */
+static int
+join_cores(struct client *cl)
+{
+	uint32_t n = eng_num_cores(cl->stack->eng);
+
+	cl->seat = calloc(n, sizeof(*cl->seat));
+	for (uint32_t i = 0; cl->seat && i < n; i++) {
+		struct seat *seat = &cl->seat[i];
+
+		if (rings_new(&seat->bell, sizeof(struct plx_bell_ring)) < 0) {
+			leave_cores(cl);
+			return -ENOMEM;
+		}
+		seat->client = cl;
+		seat->core = eng_core(cl->stack->eng, i);
+		seat->on.ring = seat->bell.at;
+		seat->on.qp_of = qp_of_handle;
+		seat->on.arg = seat;
+		seat->on.async_fd = cl->async_fd;
+		eng_call(seat->core, join, &seat->on);
+	}
+	return cl->seat ? 0 : -ENOMEM;
+}
+
+static void
 furnish(struct client *cl, struct stack *s)
 {
 	cl->stack = s;
@@ -42,10 +84,6 @@ furnish(struct client *cl, struct stack *s)
 	list_init(&cl->channels);
 	list_init(&cl->cqs);
 	list_init(&cl->qps);
-	cl->on_core.ring = cl->bell.at;
-	cl->on_core.qp_of = qp_of_handle;
-	cl->on_core.arg = cl;
-	cl->on_core.async_fd = cl->async_fd;
 }
 
 int
@@ -61,11 +99,10 @@ client_open(struct stack *s, struct client **out, int *app_async_fd)
 		goto free_client;
 	}
 	cl->async_fd = fds[1];
-	rc = rings_new(&cl->bell, sizeof(struct plx_bell_ring));
+	furnish(cl, s);
+	rc = join_cores(cl);
 	if (rc < 0)
 		goto close_fds;
-	furnish(cl, s);
-	eng_call(eng_core(s->eng, 0), join, &cl->on_core);
 	list_push(&s->clients, &cl->node);
 	*app_async_fd = fds[0];
 	*out = cl;
@@ -82,9 +119,8 @@ void
 client_close(struct client *cl)
 {
 	client_reclaim(cl);
-	eng_call(eng_core(cl->stack->eng, 0), leave, &cl->on_core);
+	leave_cores(cl);
 	list_del(&cl->node);
-	rings_free(&cl->bell);
 	close(cl->async_fd);
 	free(cl);
 }

@@ -145,18 +145,18 @@ set_vlan(struct serve_conf *c, const char *s, struct kv_err *err)
 static int
 set_cores(struct serve_conf *c, const char *s, struct kv_err *err)
 {
-	uint32_t cpu[2];
+	uint32_t cpu[ENG_MAX_CORES];
 	int n;
 
 	if (strcmp(s, "inline") == 0)
 		return 0;
-	n = kv_cpus(s, CPU_SETSIZE, cpu, 2, err);
+	n = kv_cpus(s, CPU_SETSIZE, cpu, ENG_MAX_CORES, err);
 	if (n < 0)
 		return n;
-	if (n > 1)
-		return absent(err, "more than one core");
 	c->eng.inline_mode = false;
-	c->eng.cpu = (int)cpu[0];
+	c->eng.num_cores = (uint32_t)n;
+	for (int i = 0; i < n; i++)
+		c->eng.cpu[i] = (int)cpu[i];
 	return 0;
 }
 
@@ -250,6 +250,7 @@ conf_parse(struct serve_conf *c, const struct setting_text *t, char *why, size_t
 
 	memset(c, 0, sizeof(*c));
 	c->eng.inline_mode = true;
+	c->eng.num_cores = 1;
 	if (!text.port || !*text.port)
 		text.port = "loop";
 	/* the port first: it clears what the others put into its part */

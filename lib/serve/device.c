@@ -138,7 +138,7 @@ serve_query_gid(struct client *cl, struct ctl_query_gid *m)
 
 	if (m->port != 1)
 		return -EINVAL;
-	rc = eng_call(eng_core(cl->stack->eng, 0), get_gid, m);
+	rc = eng_call(eng_port_core(cl->stack->eng), get_gid, m);
 	if (rc < 0)
 		return rc;
 	m->gid_type = GID_ROCE_V2;

@@ -74,6 +74,7 @@ plx_core_poll(uint32_t core)
 		return -ENODEV;
 	if (s->forked)
 		return -EIO;
+	eng_drives(core);
 	core_drive_poll(c);
 	return 0;
 }

@@ -65,12 +65,13 @@ fill_client(struct stack *s, struct client *cl, int async_fd, struct ctl_client 
 	out->handle = cl;
 	out->async_fd = async_fd;
 	out->num_cores = eng_num_cores(s->eng);
-	out->core[0] = (struct ctl_core){
-		.bell = cl->bell.at,
-		.drive_arg = eng_core(s->eng, 0),
-		.drive = eng_inline(s->eng) ? local_drive : NULL,
-		.wake = local_wake,
-	};
+	for (uint32_t i = 0; i < out->num_cores; i++)
+		out->core[i] = (struct ctl_core){
+			.bell = cl->seat[i].bell.at,
+			.drive_arg = cl->seat[i].core,
+			.drive = eng_inline(s->eng) ? local_drive : NULL,
+			.wake = local_wake,
+		};
 }
 
 static int
@@ -170,7 +171,7 @@ await_neighbour(void *handle, const struct ctl_modify_qp *m)
 			return;
 		waits = serve_path_waits(handle, m);
 		if (waits && eng_inline(s->eng))
-			core_drive_poll(eng_core(s->eng, 0));
+			core_drive_poll(eng_port_core(s->eng));
 		leave(s);
 		if (!waits)
 			return;

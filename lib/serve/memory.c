@@ -125,14 +125,6 @@ free_region:
 	return rc;
 }
 
-static int
-nothing(struct core *c, void *arg)
-{
-	(void)c;
-	(void)arg;
-	return 0;
-}
-
 void
 memory_is_back(struct stack *s, int frames)
 {
@@ -150,8 +142,7 @@ region_free(struct region *r)
 	struct stack *s = r->client->stack;
 
 	mr_unpublish(s->mrs, r->mr);
-	for (uint32_t i = 0; i < eng_num_cores(s->eng); i++)
-		eng_call(eng_core(s->eng, i), nothing, NULL);
+	eng_quiet(s->eng);
 	memory_is_back(s, eng_wait_region(s->eng, r->mr->key));
 	mr_release(s->mrs, r->mr);
 	table_del(&s->regions, r->handle);

@@ -24,6 +24,8 @@
 #define MAX_CQE 4194303u
 #define MAX_RD_ATOMIC 16u
 
+_Static_assert(ENG_MAX_CORES == CTL_MAX_CORES, "what the engine runs, a client can be told of");
+
 /* The application's half of an object: zeroed, on pages of its own, not carried over a fork. */
 struct rings {
 	void *at;
@@ -60,12 +62,16 @@ struct cqueue {
 	struct channel *channel;
 	struct rings rings;
 	uint32_t users;
+	uint32_t vector;		/* as given: a core's index, 0: any */
+	struct core *home;		/* who fills it; NULL: it has had no QP yet */
+	struct annex *annex[ENG_MAX_CORES];	/* of other cores by which their QPs complete on it */
 };
 
 struct qpair {
 	struct eng_qp e;
 	struct client *client;
 	struct list_node node;
+	struct core *core;
 	uint32_t handle, gen;
 	struct pd *pd;
 	struct cqueue *send_cq, *recv_cq;
@@ -74,11 +80,18 @@ struct qpair {
 	struct ctl_ah_attr ah;		/* as last set */
 };
 
+/* A client as one core knows it. */
+struct seat {
+	struct core_client on;
+	struct client *client;
+	struct core *core;
+	struct rings bell;
+};
+
 struct client {
 	struct stack *stack;
 	struct list_node node;
-	struct core_client on_core;	/* one core in this version */
-	struct rings bell;
+	struct seat *seat;		/* one for each core, by its index */
 	int async_fd;			/* the stack's end */
 	struct list pds, regions, channels, cqs, qps;
 };
@@ -89,8 +102,8 @@ struct stack {
 	struct engine *eng;
 	struct mr_table *mrs;
 	struct table pds, regions, channels, cqs, qps;
-	struct perm qpns;		/* number of creation -> QPN */
-	uint32_t num_created;
+	struct perm qpns;		/* number of creation on a core -> QPN without the core's bits */
+	uint32_t num_created[ENG_MAX_CORES];
 	struct list clients;
 	pid_t pid;
 	bool forked;			/* this is a child of the process that started it */
@@ -137,6 +150,14 @@ void region_free(struct region *r);
 void channel_free(struct channel *ch);
 void cq_free(struct cqueue *cq);
 void qp_free(struct qpair *q);
+
+/* home.c. The core of a new QP with these CQs. */
+uint32_t home_place(struct stack *s, const struct cqueue *scq, const struct cqueue *rcq);
+/* What a QP of that core completes on; a CQ that lives nowhere yet lives there from now on. 0 or
+ * -ENOMEM. */
+int home_join(struct cqueue *cq, struct core *core, struct cq **out);
+/* No core knows the CQ any more; it has no QPs. */
+void home_leave(struct cqueue *cq);
 
 /* reclaim.c: all that a client holds. */
 void client_reclaim(struct client *cl);

@@ -146,7 +146,7 @@ cq_furnish(struct cqueue *cq, struct client *cl, struct ctl_create_cq *m)
 	cq->e.cq.async_fd = cl->async_fd;
 	cq->e.cq.event_fd = -1;
 	m->log2_size = log2_size;
-	m->core = 0;
+	m->core = cq->home ? core_index(cq->home) : 0;
 	m->ctl = rings_seg(cq->rings.at, sizeof(struct plx_cq_ctl));
 	m->ring = rings_seg(slots, ring);
 	return 0;
@@ -167,6 +167,9 @@ serve_create_cq(struct client *cl, struct ctl_create_cq *m)
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)
 		return -ENOMEM;
+	cq->vector = m->comp_vector;
+	if (cq->vector)
+		cq->home = eng_core(cl->stack->eng, cq->vector);
 	rc = cq_furnish(cq, cl, m);
 	if (rc < 0) {
 		free(cq);
@@ -182,20 +185,11 @@ serve_create_cq(struct client *cl, struct ctl_create_cq *m)
 	return 0;
 }
 
-static int
-forget_cq(struct core *c, void *arg)
-{
-	core_cq_del(c, arg);
-	return 0;
-}
-
 void
 cq_free(struct cqueue *cq)
 {
-	struct stack *s = cq->client->stack;
-
-	eng_call(eng_core(s->eng, 0), forget_cq, &cq->e);
-	table_del(&s->cqs, cq->e.cq.handle);
+	home_leave(cq);
+	table_del(&cq->client->stack->cqs, cq->e.cq.handle);
 	list_del(&cq->node);
 	if (cq->channel)
 		cq->channel->users--;

@@ -119,20 +119,29 @@ join(struct core *c, void *arg)
 	return core_qp_add(c, &q->e);
 }
 
-/* Random numbers without repetition until all have been out: a QPN rests for 2^24 creations. */
+/* Random numbers without repetition until all have been out: with one core a QPN rests for 2^24
+ * creations. The low bits name the core. */
+static uint32_t
+next_qpn(struct stack *s, uint32_t core)
+{
+	uint32_t bits = eng_qpn_bits(eng_num_cores(s->eng));
+	uint32_t n = __atomic_fetch_add(&s->num_created[core], 1, __ATOMIC_RELAXED);
+
+	return perm_apply(&s->qpns, n & (0xffffff >> bits)) << bits | core;
+}
+
 static int
 number_and_join(struct stack *s, struct qpair *q, struct qp_conf *conf)
 {
 	for (uint32_t tries = 0; tries < 2 * MAX_QP; tries++) {
-		uint32_t n = __atomic_fetch_add(&s->num_created, 1, __ATOMIC_RELAXED);
 		int rc;
 
-		conf->qpn = perm_apply(&s->qpns, n & 0xffffff);
+		conf->qpn = next_qpn(s, core_index(q->core));
 		if (conf->qpn <= 1 || conf->qpn == 0xffffff)
 			continue;	/* SMI, GSI, multicast (A18) */
 		rc = qp_init(q->e.qp, conf);
 		if (rc == 0)
-			rc = eng_call(eng_core(s->eng, 0), join, q);
+			rc = eng_call(q->core, join, q);
 		if (rc != -EEXIST)
 			return rc;
 		memset(q->e.qp, 0, qp_size());
@@ -147,7 +156,8 @@ hold(struct qpair *q, struct client *cl, struct pd *pd, struct cqueue *scq, stru
 	q->pd = pd;
 	q->send_cq = scq;
 	q->recv_cq = rcq;
-	q->e.client = &cl->on_core;
+	q->core = eng_core(cl->stack->eng, home_place(cl->stack, scq, rcq));
+	q->e.client = &cl->seat[core_index(q->core)].on;
 	pd->users++;
 	scq->users++;
 	rcq->users++;
@@ -161,10 +171,22 @@ let_go(struct qpair *q)
 	q->pd->users--;
 	q->send_cq->users--;
 	q->recv_cq->users--;
-	table_del(&q->client->stack->qps, q->handle);
 	rings_free(&q->rings);
 	free(q->e.qp);
 	free(q);
+}
+
+/* It joined no core, but may have had a handle, for which a client may ring. */
+static void
+undo(struct qpair *q)
+{
+	struct stack *s = q->client->stack;
+
+	if (table_get(&s->qps, q->handle) == q) {
+		table_del(&s->qps, q->handle);
+		eng_quiet(s->eng);
+	}
+	let_go(q);
 }
 
 static int
@@ -174,15 +196,17 @@ furnish(struct qpair *q, struct ctl_create_qp *m)
 	struct qp_conf conf = {
 		.type = m->type,
 		.pd = q->pd->handle,
-		.send_cq = &q->send_cq->e.cq,
-		.recv_cq = &q->recv_cq->e.cq,
 		.max_inline = m->cap.max_inline_data,
 		.port_ip_mtu = eng_port(s->eng)->ip_mtu,
 		.dev_max_rd_atomic = MAX_RD_ATOMIC,
 		.dev_max_dest_rd_atomic = MAX_RD_ATOMIC,
 	};
-	int rc = table_add(&s->qps, q, &q->handle, &q->gen);
+	int rc = home_join(q->send_cq, q->core, &conf.send_cq);
 
+	if (rc == 0)
+		rc = home_join(q->recv_cq, q->core, &conf.recv_cq);
+	if (rc == 0)
+		rc = table_add(&s->qps, q, &q->handle, &q->gen);
 	if (rc == 0)
 		rc = make_rings(q, m, &conf);
 	if (rc < 0)
@@ -194,7 +218,7 @@ furnish(struct qpair *q, struct ctl_create_qp *m)
 	m->qp = q->handle;
 	m->qp_gen = q->gen;
 	m->qp_num = conf.qpn;
-	m->core = 0;
+	m->core = core_index(q->core);
 	return rc;
 }
 
@@ -217,18 +241,17 @@ serve_create_qp(struct client *cl, struct ctl_create_qp *m)
 	hold(q, cl, pd, scq, rcq);
 	rc = furnish(q, m);
 	if (rc < 0)
-		let_go(q);
+		undo(q);
 	return rc;
 }
 
-static int
-leave(struct core *c, void *arg)
+/* On the QP's core: a bell finds it no more. */
+static void
+gone(void *arg)
 {
 	struct qpair *q = arg;
 
-	table_del(&q->client->stack->qps, q->handle);	/* a bell finds it no more */
-	core_qp_del(c, &q->e);
-	return 0;
+	table_del(&q->client->stack->qps, q->handle);
 }
 
 void
@@ -236,7 +259,7 @@ qp_free(struct qpair *q)
 {
 	struct stack *s = q->client->stack;
 
-	eng_call(eng_core(s->eng, 0), leave, q);
+	eng_qp_del(&q->e, gone, q);
 	memory_is_back(s, eng_wait_qps(s->eng));
 	let_go(q);
 }

@@ -64,6 +64,8 @@ attr_from_core(struct ctl_qp_attr *to, const struct qp_attr *from)
 struct modify {
 	struct qpair *q;
 	struct ctl_modify_qp *m;
+	uint32_t peer;			/* its QPN: of this very call, or as it was set before */
+	struct qp_path path;		/* for an address vector */
 };
 
 /* RoCE: there is one port and no path without a GRH. */
@@ -73,37 +75,62 @@ check_ah(const struct ctl_ah_attr *ah)
 	return ah->is_global && ah->port_num == 1 ? 0 : -EINVAL;
 }
 
-/* On the core. The peer's number: of this very call, or as it was set before. */
-static uint32_t
-peer_of(const struct modify *mod)
+/* On the QP's core. */
+static int
+check(struct core *c, void *arg)
 {
+	struct modify *mod = arg;
+	const struct ctl_modify_qp *m = mod->m;
+	uint32_t from = qp_state(mod->q->e.qp), to = m->mask & QPM_STATE ? m->attr.qp_state : from;
 	struct qp_attr now;
 
-	if (mod->m->mask & QPM_DEST_QPN)
-		return mod->m->attr.dest_qp_num;
+	(void)c;
 	qp_query(mod->q->e.qp, &now);
-	return now.dest_qpn;
+	mod->peer = m->mask & QPM_DEST_QPN ? m->attr.dest_qp_num : now.dest_qpn;
+	return qp_state_check(QPT_RC, from, to, m->mask);
 }
 
-/* On the core. */
+/* On the port's core. */
 static int
-open_path(struct core *c, const struct modify *mod, struct qp_attr *attr)
+open_path(struct core *c, void *arg)
 {
+	struct modify *mod = arg;
 	struct qpair *q = mod->q;
 	const struct ctl_ah_attr *ah = &mod->m->attr.ah;
 	struct path_req req = {
 		.sgid_index = ah->sgid_index,
 		.flow_label = ah->flow_label,
-		.udp_sport = udp4791_sport(ah->flow_label, qp_num(q->e.qp), peer_of(mod)),
+		.udp_sport = udp4791_sport(ah->flow_label, qp_num(q->e.qp), mod->peer),
 		.hop_limit = ah->hop_limit,
 		.traffic_class = ah->traffic_class,
 	};
 
 	memcpy(req.dgid, ah->dgid, sizeof(req.dgid));
-	return core_path_open(c, &q->e, &req, &attr->path);
+	return core_path_open(c, &q->e, &req, &mod->path);
 }
 
-/* On the core. */
+static int
+keep_path(struct core *c, void *arg)
+{
+	core_path_keep(c, arg);
+	return 0;
+}
+
+static int
+drop_path(struct core *c, void *arg)
+{
+	core_path_drop(c, arg);
+	return 0;
+}
+
+static int
+no_path(struct core *c, void *arg)
+{
+	core_path_none(c, arg);
+	return 0;
+}
+
+/* On the QP's core. */
 static int
 modify(struct core *c, void *arg)
 {
@@ -117,26 +144,47 @@ modify(struct core *c, void *arg)
 	if (rc < 0)
 		return rc;
 	attr_to_core(&attr, &m->attr);
-	if (m->mask & QPM_AV) {
-		rc = open_path(c, mod, &attr);
-		if (rc < 0)
-			return rc;
-	}
+	if (m->mask & QPM_AV)
+		attr.path = mod->path;
 	rc = qp_modify(q->e.qp, core_xport(c), m->mask, &attr);
-	if (rc < 0) {
-		if (m->mask & QPM_AV)
-			core_path_drop(c, &q->e);
+	if (rc < 0)
 		return rc;
-	}
-	if (m->mask & QPM_AV) {
-		core_path_keep(c, &q->e);
-		q->ah = m->attr.ah;
-	}
 	m->state = qp_state(q->e.qp);
-	if (m->state == QPS_RESET)
-		core_path_none(c, &q->e);
 	core_qp_changed(c, &q->e);
 	return 0;
+}
+
+/* The port's core has the neighbours and the QP's core the QP: one after the other, never one from
+ * inside the other. */
+static int
+modify_with_path(struct core *port, struct modify *mod)
+{
+	struct qpair *q = mod->q;
+	int rc = eng_call(q->core, check, mod);
+
+	if (rc == 0)
+		rc = eng_call(port, open_path, mod);
+	if (rc < 0)
+		return rc;
+	rc = eng_call(q->core, modify, mod);
+	eng_call(port, rc < 0 ? drop_path : keep_path, &q->e);
+	if (rc == 0)
+		q->ah = mod->m->attr.ah;
+	return rc;
+}
+
+static int
+modify_qp(struct stack *s, struct modify *mod)
+{
+	struct core *port = eng_port_core(s->eng);
+	int rc;
+
+	if (mod->m->mask & QPM_AV)
+		return modify_with_path(port, mod);
+	rc = eng_call(mod->q->core, modify, mod);
+	if (rc == 0 && mod->m->state == QPS_RESET)
+		eng_call(port, no_path, &mod->q->e);
+	return rc;
 }
 
 /* Two refusals that a person must hear of, for EINVAL alone does not say what to do. */
@@ -169,7 +217,7 @@ serve_modify_qp(struct client *cl, struct ctl_modify_qp *m)
 		return -EOPNOTSUPP;
 	rc = m->mask & QPM_AV ? check_ah(&m->attr.ah) : 0;
 	if (rc == 0)
-		rc = eng_call(eng_core(cl->stack->eng, 0), modify, &mod);
+		rc = modify_qp(cl->stack, &mod);
 	if (rc < 0)
 		explain(cl->stack, m, rc);
 	else if (m->state == QPS_RESET)
@@ -177,7 +225,7 @@ serve_modify_qp(struct client *cl, struct ctl_modify_qp *m)
 	return rc;
 }
 
-/* On the core. */
+/* On the port's core. */
 static int
 path_waits(struct core *c, void *arg)
 {
@@ -190,7 +238,7 @@ serve_path_waits(struct client *cl, const struct ctl_modify_qp *m)
 {
 	struct qpair *q = m->mask & QPM_AV ? qp_get(cl, m->qp) : NULL;
 
-	return q && eng_call(eng_core(cl->stack->eng, 0), path_waits, &q->e) == 1;
+	return q && eng_call(eng_port_core(cl->stack->eng), path_waits, &q->e) == 1;
 }
 
 struct query {
@@ -198,7 +246,7 @@ struct query {
 	struct qp_attr attr;
 };
 
-/* On the core. */
+/* On the QP's core. */
 static int
 query(struct core *c, void *arg)
 {
@@ -218,7 +266,7 @@ serve_query_qp(struct client *cl, struct ctl_query_qp *m)
 	if (!q)
 		return -EINVAL;
 	ask.qp = q->e.qp;
-	eng_call(eng_core(cl->stack->eng, 0), query, &ask);
+	eng_call(q->core, query, &ask);
 	attr_from_core(&m->attr, &ask.attr);
 	m->attr.cap = q->cap;
 	m->attr.ah = q->ah;

@@ -82,7 +82,6 @@ stack_new(void)
 	table_init(&s->channels, MAX_CHANNEL);
 	table_init(&s->cqs, MAX_CQ);
 	table_init(&s->qps, MAX_QP);
-	perm_init(&s->qpns, 24);
 	list_init(&s->clients);
 	s->pid = getpid();
 	s->mrs = mr_table_new(MAX_MR);
@@ -96,9 +95,11 @@ static bool
 was_qpn(void *arg, uint32_t qpn)
 {
 	struct stack *s = arg;
-	uint32_t created = __atomic_load_n(&s->num_created, __ATOMIC_RELAXED);
+	uint32_t bits = eng_qpn_bits(s->conf.eng.num_cores), core = qpn & ((1u << bits) - 1);
 
-	return perm_invert(&s->qpns, qpn) < created;
+	return core < s->conf.eng.num_cores &&
+	       perm_invert(&s->qpns, qpn >> bits) <
+	       __atomic_load_n(&s->num_created[core], __ATOMIC_RELAXED);
 }
 
 /* The kernel would answer what is sent to an address that it holds too: with ICMP errors for UDP, and
@@ -133,6 +134,7 @@ fill(struct stack *s, const struct setting_text *text, bool eal_running, uint32_
 		rc = check_addrs(&s->conf.eng, why, why_len);
 	if (rc < 0)
 		return rc;
+	perm_init(&s->qpns, 24 - eng_qpn_bits(s->conf.eng.num_cores));
 	s->conf.eng.eal_running = eal_running;
 	s->conf.eng.mem_mb = mem_mb;
 	s->conf.eng.was_qpn = was_qpn;

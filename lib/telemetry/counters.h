@@ -33,7 +33,8 @@
 	X(SYNDROME, "reserved AETH syndrome") \
 	X(NOT_ROCE, "neither RoCE nor ARP, ND or ICMP echo for us") \
 	X(NEIGH_QUEUE, "neighbour unresolved") \
-	X(RESOURCE, "no buffer for the answer; the peer will repeat")
+	X(RESOURCE, "no buffer for the answer; the peer will repeat") \
+	X(HANDOFF, "the core that owns the QP is too far behind")
 
 enum drop_reason {
 #define DROP_ENUM(name, text) DROP_##name,

@@ -23,7 +23,7 @@ static int
 start_with(const char *spec, bool inline_mode)
 {
 	static char words[256];
-	struct eng_conf conf = { .inline_mode = inline_mode, .cpu = 0 };
+	struct eng_conf conf = { .inline_mode = inline_mode, .num_cores = 1 };
 	int rc;
 
 	why[0] = 0;

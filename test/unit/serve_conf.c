@@ -24,6 +24,7 @@ conf_parse__nothing_given_is_loop_inline(void)
 	CHECK_EQ(parse(&t), 0);
 	CHECK(strcmp(conf.eng.port.driver, "loop") == 0);
 	CHECK(conf.eng.inline_mode);
+	CHECK_EQ(conf.eng.num_cores, 1);
 	CHECK_EQ(conf.eng.net.num_addrs, 0);
 	CHECK_EQ(conf.eng.port.ip_mtu, 0);
 	CHECK(!conf.eng.impair && !conf.eng.record && !conf.counters);
@@ -53,7 +54,8 @@ conf_parse__everything_given(void)
 	CHECK_EQ(conf.eng.port.mac[5], 7);
 	CHECK_EQ(conf.eng.net.vlan_tci, 3 << 13 | 5);
 	CHECK(!conf.eng.inline_mode);
-	CHECK_EQ(conf.eng.cpu, 1);
+	CHECK_EQ(conf.eng.num_cores, 1);
+	CHECK_EQ(conf.eng.cpu[0], 1);
 	CHECK(strcmp(conf.eng.impair, "drop=0.1,seed=7") == 0);
 	CHECK(strcmp(conf.eng.record, "x.pcapng") == 0);
 	CHECK(strcmp(conf.counters, "x.txt") == 0);
@@ -74,13 +76,26 @@ static void
 conf_parse__not_in_this_version(void)
 {
 	const struct setting_text absent[] = {
-		{ .socket = "/run/x" }, { .cores = "1,2" },
+		{ .socket = "/run/x" },
 	};
 
 	for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++) {
 		CHECK_EQ(parse(&absent[i]), -EOPNOTSUPP);
 		CHECK(strstr(why, "not in this version"));
 	}
+}
+
+static void
+conf_parse__several_cores(void)
+{
+	const struct setting_text t = { .cores = "4,0-2" }, many = { .cores = "0-64" };
+
+	CHECK_EQ(parse(&t), 0);
+	CHECK(!conf.eng.inline_mode);
+	CHECK_EQ(conf.eng.num_cores, 4);
+	CHECK_EQ(conf.eng.cpu[0], 4);	/* the order is the one given: the first serves the port */
+	CHECK_EQ(conf.eng.cpu[3], 2);
+	CHECK_EQ(parse(&many), -EINVAL);
 }
 
 static void
@@ -117,6 +132,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(conf_parse__everything_given),
 	CHECK_CASE(conf_parse__empty_is_not_given),
 	CHECK_CASE(conf_parse__not_in_this_version),
+	CHECK_CASE(conf_parse__several_cores),
 	CHECK_CASE(conf_parse__wrong_words),
 	CHECK_CASE(setting_from_env__reads_the_variables),
 };

@@ -87,12 +87,18 @@ reg(uint32_t access)
 }
 
 static int
-new_qp(struct end *e)
+new_qp_on(struct end *e, uint32_t cq, uint32_t max_wr)
 {
 	memset(e, 0, sizeof(*e));
-	e->m = (struct ctl_create_qp){ .pd = w.pd, .type = QPT_RC, .send_cq = w.cq.cq, .recv_cq = w.cq.cq,
-				       .cap = { 256, 256, 4, 4, 64 } };
+	e->m = (struct ctl_create_qp){ .pd = w.pd, .type = QPT_RC, .send_cq = cq, .recv_cq = cq,
+				       .cap = { max_wr, max_wr, 4, 4, 64 } };
 	return call(CTL_CREATE_QP, &e->m);
+}
+
+static int
+new_qp(struct end *e)
+{
+	return new_qp_on(e, w.cq.cq, 256);
 }
 
 static int
@@ -211,12 +217,13 @@ drive(enum ctl_drive how)
 static void
 ring(struct end *e, struct plx_wq_ctl *ctl, uint32_t tail, enum plx_bell_kind kind)
 {
-	int asleep = plx_bell_publish(w.cl.core[0].bell, ctl, tail, e->m.qp, kind);
+	const struct ctl_core *core = &w.cl.core[e->m.core];
+	int asleep = plx_bell_publish(core->bell, ctl, tail, e->m.qp, kind);
 
-	if (w.cl.core[0].drive)
+	if (core->drive)
 		drive(CTL_DRIVE_POST);
 	else if (asleep)
-		w.cl.core[0].wake(w.cl.core[0].drive_arg);
+		core->wake(core->drive_arg);
 }
 
 struct send {

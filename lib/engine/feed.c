@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How does a completion reach a CQ whose home is another core? By a feed: the QP's core fills it as it
+ * fills any CQ, and its arm word, which the home core sets whenever it has polled everything, says
+ * whether a note is due. Called by the loops of both cores, with the lock of the one that is named;
+ * eng_*() by control threads.
+ */
+#include "engine/core.h"
+
+#include <errno.h>
+
+/* The home core. The next CQE of the feed, or NULL. */
+static const struct plx_cqe *
+next(const struct eng_feed *f)
+{
+	const struct cq *from = &f->at.cq;
+	const struct plx_cqe *cqe = &from->ring[f->head & ((1u << from->log2_size) - 1)];
+
+	return __atomic_load_n(&cqe->phase, __ATOMIC_ACQUIRE) == plx_cqe_phase(f->head, from->log2_size) ?
+	       cqe : NULL;
+}
+
+/* The home core. True: there may be more. */
+static bool
+move(struct core *c, struct eng_feed *f)
+{
+	const struct plx_cqe *cqe;
+	uint32_t n = 0;
+
+	while (n < CORE_FEED && (cqe = next(f))) {
+		xport_forward(&c->x, &f->home->cq, cqe);
+		f->head++;
+		n++;
+	}
+	__atomic_store_n(&f->at.cq.ctl->head, f->head, __ATOMIC_RELEASE);
+	return n == CORE_FEED;
+}
+
+/*
+ * The home core. D-4 as an application does it: arm, fence, look again. While the word is not set the
+ * note is this core's, so what takes long goes on in the next round.
+ */
+static int
+take_news(struct core *c, void *arg)
+{
+	struct eng_feed *f = arg;
+	uint32_t *armed = &f->at.cq.ctl->arm;
+
+	f->again = false;
+	do {
+		if (move(c, f)) {
+			f->again = true;
+			core_post(c, &f->news);
+			return 0;
+		}
+		__atomic_store_n(armed, PLX_CQ_ARM_ANY, __ATOMIC_RELEASE);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	} while (next(f) && __atomic_exchange_n(armed, PLX_CQ_ARM_NONE, __ATOMIC_ACQ_REL));
+	return 0;
+}
+
+void
+core_feed_news(struct core *c, struct eng_feed *f)
+{
+	(void)c;
+	core_post(f->home_core, &f->news);
+}
+
+/* The home core. */
+static int
+take_ended(struct core *c, void *arg)
+{
+	struct eng_feed *f = arg;
+
+	xport_cq_end(&c->x, &f->home->cq);
+	return 0;
+}
+
+/* A note that is sent once. */
+static void
+post_once(struct core *to, struct mail *note, int (*fn)(struct core *c, void *arg), struct eng_feed *f)
+{
+	if (note->fn)
+		return;
+	note->fn = fn;
+	note->arg = f;
+	core_post(to, note);
+}
+
+void
+core_feed_ended(struct core *c, struct eng_feed *f)
+{
+	(void)c;
+	post_once(f->home_core, &f->ended, take_ended, f);
+}
+
+/* The feed's core: its home is at its end, and needs not be told. */
+static int
+take_end(struct core *c, void *arg)
+{
+	struct eng_feed *f = arg;
+
+	f->ended.fn = take_ended;
+	xport_cq_end(&c->x, &f->at.cq);
+	core_take_events(c);
+	return 0;
+}
+
+void
+core_cq_ended(struct core *c, struct eng_cq *cq)
+{
+	(void)c;
+	for (struct eng_feed *f = cq->feeds; f; f = f->next)
+		post_once(f->core, &f->end, take_end, f);
+}
+
+/* The home core. */
+static int
+join(struct core *c, void *arg)
+{
+	struct eng_feed *f = arg;
+
+	f->next = f->home->feeds;
+	f->home->feeds = f;
+	if (f->home->cq.overflowed)
+		core_cq_ended(c, f->home);
+	return 0;
+}
+
+void
+eng_feed_add(struct eng_feed *f, struct eng_cq *home, struct core *home_core, struct core *core,
+	     struct plx_cq_ctl *ctl, struct plx_cqe *ring)
+{
+	memset(f, 0, sizeof(*f));
+	cq_init(&f->at.cq, ctl, ring, home->cq.log2_size, home->cq.limit);
+	ctl->arm = PLX_CQ_ARM_ANY;
+	f->at.feed = f;
+	f->home = home;
+	f->home_core = home_core;
+	f->core = core;
+	f->news.fn = take_news;
+	f->news.arg = f;
+	eng_call(home_core, join, f);
+}
+
+void
+core_cq_del(struct core *c, struct eng_cq *cq)
+{
+	core_take_events(c);
+	if (cq->cq.event_due && list_linked(&cq->cq.event_node))
+		list_del(&cq->cq.event_node);
+	if (cq->error_due)
+		list_del(&cq->error_node);
+}
+
+static int
+leave_feed(struct core *c, void *arg)
+{
+	core_cq_del(c, arg);
+	return 0;
+}
+
+static int
+leave_home(struct core *c, void *arg)
+{
+	struct eng_cq *cq = arg;
+
+	for (struct eng_feed *f = cq->feeds; f; f = f->next)
+		if (f->again)
+			return -EAGAIN;
+	core_cq_del(c, cq);
+	return 0;
+}
+
+/* The feeds first, so that nothing new comes; then what is on its way to their home, then what that
+ * may have told them. */
+void
+eng_cq_del(struct eng_cq *cq, struct core *home_core)
+{
+	for (struct eng_feed *f = cq->feeds; f; f = f->next)
+		eng_call(f->core, leave_feed, &f->at);
+	while (eng_call(home_core, leave_home, cq) == -EAGAIN)
+		;
+	for (struct eng_feed *f = cq->feeds; f; f = f->next)
+		eng_flush(f->core);
+}
