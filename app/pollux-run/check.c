@@ -128,8 +128,6 @@ check_cores(struct plan *p, const char *text, struct why *w)
 	(void)p;
 	if (!rc)
 		rc = host_cores(&cores, w);
-	if (!rc && cores.n > 1)
-		rc = why(w, "several cores: not in this version; give one CPU or `inline`");
 	return rc;
 }
 

@@ -24,7 +24,7 @@
 	X(MAC, "mac", "POLLUX_MAC", "MAC", "MAC address of the port") \
 	X(VLAN, "vlan", "POLLUX_VLAN", "ID[:PCP]", "tag all frames with this VLAN") \
 	X(CORES, "cores", "POLLUX_CORES", "LIST|inline", \
-	  "CPU that runs the stack; inline: the program's threads (default)") \
+	  "CPUs that run the stack; inline: the program's threads (default)") \
 	X(IMPAIR, "impair", "POLLUX_IMPAIR", "SPEC", "drop, delay or reorder frames") \
 	X(RECORD, "record", "POLLUX_RECORD", "FILE", "write all frames to a pcapng file") \
 	X(COUNTERS, "counters", "POLLUX_COUNTERS", "FILE", "write all counters to a file at the end") \

@@ -48,8 +48,9 @@ REFUSED = [
     (['--attach', '--', 'env'], '--attach: not in this version'),
     (['--attach', '/run/p', '--', 'env'], '--attach /run/p: not in this version'),
     (['--attach', '--port', 'loop', '--', 'env'], '--attach: not in this version'),
-    (['--cores', '0-1', '--', 'env'], 'not in this version'),
     (['--cores', '4000', '--', 'env'], 'CPU 4000'),
+    (['--cores', '0,4000', '--', 'env'], "'0,4000' names CPU 4000"),
+    (['--cores', '0-', '--', 'env'], 'taskset'),
     (['--cores', '0,', '--', 'env'], 'taskset'),
     (['--ip', '10.0.0.1', '--', 'env'], 'give ADDR/LEN'),
     (['--ip', '10.0.0.1/33', '--', 'env'], 'prefix length'),
@@ -173,6 +174,20 @@ class Test:
                    'needs CAP_NET_RAW: run as root' in r.stderr,
                    'status %d, %r' % (r.returncode, r.stderr))
 
+    def several_cores(self):
+        """Lists as taskset has them; who may not run on one of them hears which."""
+        cpus = sorted(os.sched_getaffinity(0))
+        text = ','.join(str(c) for c in cpus)
+        self.hands_on({}, ['--cores', text], {'POLLUX_CORES': text})
+        self.hands_on({'POLLUX_CORES': text}, [], {'POLLUX_CORES': text})
+        if len(cpus) < 2:
+            return
+        r = subprocess.run(['taskset', '-c', str(cpus[0]), self.launcher, '--cores', text, '--',
+                            'env'], capture_output=True, text=True, timeout=20, check=False)
+        self.check('refuses a CPU that we may not run on', r.returncode == 2 and
+                   'CPU %d is not among those we may run on' % cpus[1] in r.stderr,
+                   'status %d, %r' % (r.returncode, r.stderr))
+
     def relocated(self):
         """A copy elsewhere uses its own drop-in; one without refuses."""
         other = os.path.join('/run', 'moved here')
@@ -217,6 +232,7 @@ def main(launcher, libdir):
     t.status('--help', ['--help'], 0, '--cores LIST|inline')
     t.status('--version', ['--version'], 0, 'pollux-run ')
     t.without_rights()
+    t.several_cores()
     t.relocated()
     for s in servers:
         s.close()

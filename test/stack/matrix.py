@@ -2,7 +2,8 @@
 """Which programs run with which options over which port.
 
 quick is a handful, sanitize less; default has every pair of (program, option), (port, program) and
-(port, option) once; long is the whole product, inline and with a dedicated core.
+(port, option) once, and what crosses between two cores; long is the whole product, inline and with
+a dedicated core.
 """
 import collections
 
@@ -97,6 +98,18 @@ def default():
     for op in OPS:
         yield case('memif', perftest(op, 'bw', 'default', [], True), 'dedicated')
     yield case('memif', perftest('write', 'lat', 'default', [], True), 'dedicated')
+    yield from two_cores()
+
+
+def two_cores():
+    """The QPs of an end are on both cores, and share a CQ."""
+    for port in PORTS:
+        yield case(port, pingpong(['-e', '-n', '100'], False), 'two cores')
+        yield case(port, perftest('send', 'bw', '16 QPs', ['-q', '16'], True), 'two cores')
+    yield case('memif', perftest('write', 'bw', '4 QPs', ['-q', '4'], True), 'two cores')
+    yield case('memif', perftest('send', 'bw', 'events', ['-q', '4', '-e'], True), 'two cores')
+    for op in ('read', 'atomic'):
+        yield case('memif', perftest(op, 'bw', 'default', [], True), 'two cores')
 
 
 def long():
@@ -105,6 +118,7 @@ def long():
             for cores in (None, 'dedicated'):
                 yield case(port, words, cores)
     yield case('memif', ['ib_send_bw', '-F'])
+    yield from two_cores()
 
 
 def sanitize():

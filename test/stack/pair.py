@@ -62,9 +62,12 @@ class Pair:
 
     def command(self, n, extra):
         words = [self.launcher, '--port', self.port(n), '--ip', ADDRESSES[n]]
-        if self.case.cores:
+        if self.case.cores == 'dedicated':
             # one core for each end as far as there are two
             words += ['--cores', str(n % os.cpu_count())]
+        elif self.case.cores == 'two cores':
+            # both ends on the same two: that it works, not how fast
+            words += ['--cores', '0,1']
         return self.hosts[n].command(*words, '--', *PRELOAD, self.case.program, *self.case.args,
                                      *extra)
 
