@@ -209,7 +209,10 @@ void core_print(struct core *c);
 
 /* idle.c: starts the core's own thread. 0 or -errno. */
 int idle_start(struct core *c);
+/* Ends the thread; the fd that wakes it stays for those who would still do that. */
 void idle_stop(struct core *c);
+/* Nobody drives a core any more, or ever did. */
+void idle_close(struct core *c);
 /* After a round of a program's thread: does a timer come before the end of a long sleep? With the
  * lock. */
 static inline void

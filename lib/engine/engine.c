@@ -88,6 +88,7 @@ free_cores(struct engine *e)
 	for (uint32_t i = 0; i < e->num_cores; i++) {
 		struct core *c = e->core[i];
 
+		idle_close(c);
 		if (c->gather)
 			g = c->gather;
 		if (c->out.slot)
@@ -117,6 +118,7 @@ new_core(struct engine *e)
 	c->serves_port = c->index == ENG_PORT_CORE;
 	c->net_at = NET_NEVER;
 	c->lcore = LCORE_ID_ANY;
+	c->idle.fd = -1;
 	list_init(&c->clients);
 	list_init(&c->qp_events);
 	list_init(&c->cq_errors);

@@ -226,13 +226,13 @@ lose_or_keep(struct core *c, struct rte_mbuf **rest, uint32_t n)
 static bool
 send_for(struct core *c, struct peer *p, uint32_t *sent)
 {
-	uint64_t bytes[CORE_RX_BURST + 1];
+	uint64_t bytes[CORE_OUT + 1];
 	struct rte_mbuf **bufs;
 	uint32_t n = handoff_peek(p->tx, &bufs), k;
 
 	if (!n)
 		return true;
-	n = RTE_MIN(n, CORE_RX_BURST);
+	n = RTE_MIN(n, CORE_OUT);
 	/* its owner may have gone to sleep with more than there was room for */
 	if (unlikely(handoff_fill(p->tx) > HANDOFF_SLOTS - CORE_TXQ))
 		p->poke = true;

@@ -345,10 +345,8 @@ idle_start(struct core *c)
 	if (i->fd < 0)
 		return -errno;
 	rc = start_thread(c);
-	if (rc < 0) {
-		close(i->fd);
+	if (rc < 0)
 		return rc;
-	}
 	i->started = true;
 	while (!__atomic_load_n(&i->ready, __ATOMIC_ACQUIRE))
 		sched_yield();
@@ -363,8 +361,15 @@ idle_stop(struct core *c)
 	__atomic_store_n(&c->idle.stop, 1, __ATOMIC_RELEASE);
 	core_wake(c);
 	pthread_join(c->idle.thread, NULL);
-	close(c->idle.fd);
 	c->idle.started = false;
+}
+
+void
+idle_close(struct core *c)
+{
+	if (c->idle.fd >= 0)
+		close(c->idle.fd);
+	c->idle.fd = -1;
 }
 
 void

@@ -131,12 +131,14 @@ rtr_attr(uint32_t peer)
 	return attr;
 }
 
+static uint8_t ack_timeout = 12;	/* 4.096 us * 2^12: 17 ms */
+
 static int
 to_rts(struct end *e)
 {
 	return modify(e, QPM_STATE | QPM_TIMEOUT | QPM_RETRY_CNT | QPM_RNR_RETRY | QPM_SQ_PSN |
 		      QPM_MAX_QP_RD_ATOMIC,
-		      (struct ctl_qp_attr){ .qp_state = QPS_RTS, .timeout = 12, .retry_cnt = 7,
+		      (struct ctl_qp_attr){ .qp_state = QPS_RTS, .timeout = ack_timeout, .retry_cnt = 7,
 					    .rnr_retry = 7, .max_rd_atomic = 16 });
 }
 

@@ -163,22 +163,6 @@ serve_create_qp__thousand_times(void)
 	CHECK_EQ(end_world(), 0);
 }
 
-/* One too many takes nothing away from the others. */
-static void
-serve_create_qp__when_there_are_as_many_as_can_be(void)
-{
-	struct ctl_query_qp m = { 0 };
-	struct end e;
-
-	CHECK_EQ(start_world("inline"), 0);
-	CHECK_EQ(w.a.m.qp, 0);
-	stack_running()->qps.max = 2;
-	CHECK_EQ(-new_qp(&e), ENOMEM);
-	CHECK_EQ(call(CTL_QUERY_QP, &m), 0);
-	writes_and_reads();
-	CHECK_EQ(end_world(), 0);
-}
-
 static void
 serve_destroy__busy_while_used(void)
 {
@@ -486,7 +470,6 @@ static const struct check_case cases[] = {
 	CHECK_CASE(serve_destroy_qp__while_it_is_busy),
 	CHECK_CASE(serve_dereg_mr__in_flight),
 	CHECK_CASE(serve_create_qp__thousand_times),
-	CHECK_CASE(serve_create_qp__when_there_are_as_many_as_can_be),
 	CHECK_CASE(serve_destroy__busy_while_used),
 	CHECK_CASE(local_call__handles_of_another_client),
 	CHECK_CASE(serve_reg_mr__what_it_refuses),
