@@ -32,7 +32,8 @@ struct plx_stack_config {
 	const char *mac;	/* "aa:bb:cc:dd:ee:ff"; default: locally administered, random */
 	const char *vlan;	/* "ID[:PCP]" */
 	const char *cores;	/* "inline" (default): the program's threads drive the core as they post
-				 * and poll; or a CPU, for a core with a thread of its own */
+				 * and poll; or CPUs ("2", "0,4-6"; at most 64), each for a core with a
+				 * thread of its own, the first of which serves the port */
 	const char *impair;	/* a bad network: "drop=P,dup=P,reorder=P[:K],delay=US[:JITTER],corrupt=P,
 				 * ecn=P,seed=N", or some of these */
 	const char *record;	/* a pcapng file for all frames */
@@ -72,7 +73,9 @@ int plx_stack_stop(void);
  * For a reactor: one round of the core's loop (posts taken, frames received, timers, frames sent,
  * events) unless another thread drives the core at this moment. Any thread, any number of them, also
  * when the core has a thread of its own. Some 50 ns when there is nothing to do.
- * 0, -ENODEV (no stack, or no such core: in this version there is core 0), -EIO in a forked child.
+ * Queue pairs that this thread makes from then on, on CQs of completion vector 0, go to that core.
+ * 0, -ENODEV (no stack, or no such core: they count from 0 in the order of `cores`), -EIO in a forked
+ * child.
  */
 int plx_core_poll(uint32_t core);
 

@@ -57,13 +57,16 @@ program_drives(const struct core *c, uint64_t tsc)
 	return !c->own_thread && driven && (int64_t)(tsc - driven) < (int64_t)ticks(&c->idle, QUIET_NS);
 }
 
-/* Frames shall ring from now on, or need not: each ring costs the peer a system call. With the lock. */
+/* Frames shall ring from now on, or need not: each ring costs the peer a system call. What other cores
+ * hand over rings by core_wake(). With the lock. */
 static void
 arm(struct core *c, bool on)
 {
 	const struct port_driver *drv = c->port->drv;
 
-	if (c->idle.armed != on && c->idle.port_fd >= 0)
+	if (!c->serves_port)
+		c->idle.armed = on;
+	else if (c->idle.armed != on && c->idle.port_fd >= 0)
 		c->idle.armed = (!drv->wait_arm || drv->wait_arm(c->port, on)) && on;
 }
 

@@ -93,7 +93,7 @@ af_xdp_open(struct port *p, const struct port_conf *conf, char *why, size_t why_
 		.devargs = devargs,
 		.rx_ring = AF_XDP_RING,
 		.tx_ring = AF_XDP_RING,
-		.num_mbufs = AF_XDP_MBUFS,
+		.num_mbufs = AF_XDP_MBUFS + conf->more_mbufs,
 		.keep_mtu = true,	/* telling DPDK would change the interface's */
 	};
 	int ret = query(conf, &eth.ip_mtu, why, why_len);

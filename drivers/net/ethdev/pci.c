@@ -72,7 +72,7 @@ pci_open(struct port *p, const struct port_conf *conf, char *why, size_t why_len
 		.ip_mtu = conf->ip_mtu,
 		.rx_ring = PCI_RING,
 		.tx_ring = PCI_RING,
-		.num_mbufs = PCI_MBUFS,
+		.num_mbufs = PCI_MBUFS + conf->more_mbufs,
 		.foreign = ethdev_mac_given(conf->mac),
 	};
 	int ret;

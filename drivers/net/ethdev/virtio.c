@@ -85,7 +85,7 @@ open_end(struct port *p, const struct port_conf *conf, char *devargs, bool bell,
 		.ip_mtu = mtu_of(conf),
 		.rx_ring = VIRTIO_RING,
 		.tx_ring = VIRTIO_RING,
-		.num_mbufs = VIRTIO_MBUFS,
+		.num_mbufs = VIRTIO_MBUFS + conf->more_mbufs,
 		.keep_mtu = true,
 		.rx_intr = bell,
 	};
