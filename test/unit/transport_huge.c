@@ -16,6 +16,14 @@
 #define LONGEST (1u << 31)
 #define WINDOW (2u << 20)
 #define BEHIND 4096u
+/* of a READ that is asked for in one request: with a sanitizer 2^23 packets take minutes */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define ONE_MTU 4096u
+#define ONE_MTU_ENUM 5u
+#else
+#define ONE_MTU 256u
+#define ONE_MTU_ENUM 1u
+#endif
 
 struct huge {
 	uint8_t *at;		/* LONGEST bytes, then BEHIND that are nobody's */
@@ -211,20 +219,20 @@ answer(struct pair_side *s, struct psn *last)
 static void
 huge__read_in_one_request(void)
 {
-	struct pair *p = open_pair(1);
+	struct pair *p = open_pair(ONE_MTU_ENUM);
 	struct pair_side *b = &p->side[1];
 	struct psn first = psn_make(0xfffffe), last = first;
 
 	read_request(b, first, 0, LONGEST);
-	CHECK_EQ(answer(b, &last), LONGEST / 256);
-	CHECK_EQ(last.v, psn_add(first, LONGEST / 256 - 1).v);
+	CHECK_EQ(answer(b, &last), LONGEST / ONE_MTU);
+	CHECK_EQ(last.v, psn_add(first, LONGEST / ONE_MTU - 1).v);
 	read_request(b, first, 0, LONGEST - 1u);
 	CHECK_EQ(answer(b, &last), 0);		/* another range: dropped (C6) */
-	read_request(b, psn_add(first, LONGEST / 256 - 1), LONGEST - 256, 256);
+	read_request(b, psn_add(first, LONGEST / ONE_MTU - 1), LONGEST - ONE_MTU, ONE_MTU);
 	CHECK_EQ(answer(b, &last), 1);
-	CHECK_EQ(last.v, psn_add(first, LONGEST / 256 - 1).v);
+	CHECK_EQ(last.v, psn_add(first, LONGEST / ONE_MTU - 1).v);
 	CHECK_EQ(qp_state(b->q[0].qp), QPS_RTS);
-	read_request(b, psn_add(first, LONGEST / 256), 0, LONGEST + 1u);
+	read_request(b, psn_add(first, LONGEST / ONE_MTU), 0, LONGEST + 1u);
 	CHECK_EQ(answer(b, &last), 1);		/* C18: NAK 0x61 */
 	CHECK_EQ(qp_state(b->q[0].qp), QPS_ERR);
 	close_pair(p);
