@@ -32,7 +32,7 @@
 #define CORE_LINE_LEN 256u
 #define CORE_CONFIRM_NS 1000000000u	/* a QP confirms its neighbour once a second */
 #define CORE_LATE_NS 4000u		/* an ACK waits at most so long while somebody drives */
-#define CORE_LATE_IDLE_NS 200000u	/* and so long when nobody does */
+#define CORE_LATE_IDLE_NS 1000000u	/* and so long when nobody does any more */
 #define CORE_LATE_POSTS 16u		/* posts that wait for one another */
 #define CORE_LATE_POST_NS 1000u		/* after frames were sent: who posts more seldom does not wait */
 #define CORE_REFINE_NS 1000000000u	/* of the clock; longer and longer */

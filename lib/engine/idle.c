@@ -146,11 +146,12 @@ choose_step(struct core *c, uint64_t tsc, bool program)
 {
 	struct idle *i = &c->idle;
 	bool connected = __atomic_load_n(&c->connected, __ATOMIC_RELAXED) != 0;
-	uint64_t step = i->step_ns;
+	uint64_t max = program ? CORE_LATE_IDLE_NS : connected ? STEP_MAX_NS : STEP_ALONE_NS;
+	uint64_t step = RTE_MIN(i->step_ns, max);
 
-	i->step_ns = RTE_MIN(2 * step, connected ? STEP_MAX_NS : STEP_ALONE_NS);
+	i->step_ns = RTE_MIN(2 * step, max);
 	if (program)
-		return RTE_MIN(step, CORE_LATE_IDLE_NS);	/* it may leave something behind */
+		return step;	/* seldom: each wake takes the CPU from a program that polls on it */
 	if (tsc - i->worked < ticks(i, STEP_MAX_NS) && crowded(i, tsc))
 		step = i->step_ns = STEP_MIN_NS;
 	else if (i->port_fd >= 0 || !c->serves_port)
