@@ -22,7 +22,7 @@ PROGRAMS = ['busybox', 'rdma', 'ibv_devinfo', 'ibv_rc_pingpong'] + \
 PROVIDER = 'libibverbs/librxe-rdmav34.so'
 DRIVER = '/etc/libibverbs.d/rxe.driver'
 WANTED = re.compile(r'\./(boot/vmlinuz-|lib/modules/[^/]+/kernel/(%s)/)' % '|'.join((
-    'drivers/(infiniband|net|virtio|char|uio)', 'net', 'lib', 'crypto', 'arch', 'fs/configfs')))
+    'drivers/(infiniband|net|virtio|char)', 'net', 'lib', 'crypto', 'arch', 'fs/configfs')))
 XZ = b'\xfd7zXZ\0'
 ELF = b'\x7fELF'
 

@@ -40,15 +40,17 @@ Case = collections.namedtuple('Case', 'program args role family mtu status')
 PATIENCE = ['-u', '18']
 # READs and atomics on their way: rxe would have 128, more than the other end takes.
 DEPTH = ['-o', '16']
-FEW = {'bw': ['-s', '65536', '-n', '24'], 'lat': ['-s', '3001', '-n', '24']}
+SIZES = {'bw': (65536,), 'lat': (3001,)}
+ALL_SIZES = (1, 4096, 4097, 1 << 20)
 
 
 def programs(few):
     yield ['ibv_rc_pingpong', '-c'] + (['-s', '20000', '-n', '24'] if few else ['-n', '200'])
     for op in ('send', 'write', 'read'):
         for kind in ('bw', 'lat'):
-            size = FEW[kind] if few else ['-a', '-n', '8']
-            yield ['ib_%s_%s' % (op, kind), '-F'] + size + PATIENCE + (DEPTH if op == 'read' else [])
+            for size in SIZES[kind] if few else ALL_SIZES:
+                yield ['ib_%s_%s' % (op, kind), '-F', '-s', str(size), '-n', '24'] + PATIENCE + \
+                    (DEPTH if op == 'read' else [])
     for kind in ('bw', 'lat'):
         for atomic in ('FETCH_AND_ADD', 'CMP_AND_SWAP'):
             yield ['ib_atomic_' + kind, '-F', '-n', '24', '-A', atomic] + PATIENCE + DEPTH
