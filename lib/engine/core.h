@@ -124,6 +124,7 @@ struct core {
 	/* events that are due to a socket */
 	struct list qp_events;		/* struct eng_qp.event_node */
 	struct list cq_errors;		/* struct eng_cq.error_node */
+	bool port_due;			/* a client's port_event */
 
 	/* lines for people; printed by the background thread */
 	char line[CORE_LINES][CORE_LINE_LEN];
@@ -142,6 +143,7 @@ struct engine {
 	struct port port;
 	struct port impaired, recorded;	/* what stands on it, if any */
 	struct port *top;		/* what the cores use */
+	uint32_t link_lost;		/* any thread: it was up and is down */
 	void (*ended)(void *arg, struct engine *e);
 	void *arg;
 	struct core *core[ENG_MAX_CORES];
@@ -199,7 +201,9 @@ void core_cq_del(struct core *c, struct eng_cq *cq);
 /* path.c: the QP's peer is alive at this MAC. */
 void core_confirm(struct core *c, struct eng_qp *q, const uint8_t gid[16], const uint8_t mac[6]);
 
-/* notify.c: what transport raised goes to lists that cannot overflow. */
+/* notify.c: the link was lost, or is back: all clients are told. The core that serves the port. */
+void core_port_event(struct core *c, bool up);
+/* What transport raised goes to lists that cannot overflow. */
 void core_take_events(struct core *c);
 
 /* say.c: keeps a line for the background thread to print; with the lock. */

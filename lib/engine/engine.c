@@ -387,5 +387,7 @@ eng_inline(const struct engine *e)
 bool
 eng_link_up(struct engine *e)
 {
-	return e->top->drv->link_up(e->top);
+	if (e->top->carrier)
+		return e->top->drv->link_up(e->top);
+	return !__atomic_load_n(&e->link_lost, __ATOMIC_RELAXED);
 }

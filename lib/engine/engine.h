@@ -88,7 +88,11 @@ void eng_port_counters(const struct engine *e,
 		       void *arg);
 /* The program's threads drive the cores. */
 bool eng_inline(const struct engine *e);
-/* The port can carry frames now. Any thread. */
+/*
+ * The port is up, as programs are told. Any thread. A memif with nobody at its other end is a port on a
+ * switch whose other host is off: up, until a peer that was there is gone. Only a cable is out from the
+ * start.
+ */
 bool eng_link_up(struct engine *e);
 
 /*
@@ -125,6 +129,7 @@ struct core_client {
 	struct qp *(*qp_of)(void *arg, uint32_t handle);
 	void *arg;
 	int async_fd;		/* where its QPs' events go; non-blocking; -1: nowhere */
+	uint32_t port_event;	/* enum ibv_event_type of the port's that is due; 0: none */
 	struct list_node node;
 };
 void core_client_add(struct core *c, struct core_client *client);

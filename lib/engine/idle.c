@@ -230,7 +230,8 @@ sleep_for(struct core *c, uint64_t ns, bool program)
 		i->worked = rte_rdtsc();
 }
 
-/* A link that comes up: our addresses are announced, for a switch or a peer that forgot them. */
+/* A link that comes up: our addresses are announced, for a switch or a peer that forgot them. Programs
+ * are told when it is lost (D-10: QPs stay as they are), and when it is back. */
 static void
 watch_link(struct core *c, uint64_t tsc)
 {
@@ -241,13 +242,18 @@ watch_link(struct core *c, uint64_t tsc)
 		return;
 	up = c->port->drv->link_up(c->port);
 	i->link_at = tsc + ticks(i, up ? LINK_NS : LINK_DOWN_NS);
-	if (up && !i->link_was_up) {
+	if (up != i->link_was_up) {
 		if (!core_try(c, false)) {
 			i->link_at = tsc;
 			return;
 		}
-		net_announce(c->net);
-		core_net_touch(c);
+		if (i->link_was_up || __atomic_load_n(&c->engine->link_lost, __ATOMIC_RELAXED))
+			core_port_event(c, up);
+		__atomic_store_n(&c->engine->link_lost, !up, __ATOMIC_RELAXED);
+		if (up) {
+			net_announce(c->net);
+			core_net_touch(c);
+		}
 		do
 			core_round(c, CORE_ROUND_POST);
 		while (core_leave(c));
@@ -345,6 +351,8 @@ idle_start(struct core *c)
 	i->clock = c->clock;
 	i->step_ns = STEP_MIN_NS;
 	i->port_fd = c->serves_port && c->port->drv->wait_fd ? c->port->drv->wait_fd(c->port) : -1;
+	if (c->serves_port)
+		c->engine->link_lost = c->port->carrier && !c->port->drv->link_up(c->port);
 	i->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (i->fd < 0)
 		return -errno;

@@ -13,6 +13,8 @@
 
 enum ev {			/* values of enum ibv_event_type that are handled by number */
 	EV_CQ_ERR = 0,
+	EV_PORT_ACTIVE = 9,
+	EV_PORT_ERR = 10,
 	EV_COUNT = 32,
 };
 
@@ -146,6 +148,38 @@ qp_events(struct core *c)
 	return 0;
 }
 
+void
+core_port_event(struct core *c, bool up)
+{
+	list_for_each(n, &c->clients)
+		container_of(n, struct core_client, node)->port_event = up ? EV_PORT_ACTIVE : EV_PORT_ERR;
+	c->port_due = true;
+}
+
+/* Of each client the last state only: one that reads late is told what is true. */
+static unsigned int
+port_events(struct core *c)
+{
+	unsigned int told = 0;
+
+	c->port_due = false;
+	list_for_each(n, &c->clients) {
+		struct core_client *client = container_of(n, struct core_client, node);
+		const struct plx_async_event ev = { .type = client->port_event,
+						    .subject = PLX_EVENT_PORT, .handle = 1 };
+
+		if (!ev.type)
+			continue;
+		if (put(client->async_fd, &ev, sizeof(ev))) {
+			client->port_event = 0;
+			told++;
+		} else {
+			c->port_due = true;
+		}
+	}
+	return told;
+}
+
 unsigned int
 core_notify(struct core *c)
 {
@@ -155,6 +189,8 @@ core_notify(struct core *c)
 		core_take_events(c);
 	if (!list_empty(&c->x.cq_events))
 		n += completions(c);
+	if (__builtin_expect(c->port_due, 0))
+		n += port_events(c);
 	n += cq_errors(c);
 	n += qp_events(c);
 	return n;

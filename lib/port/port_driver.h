@@ -42,6 +42,7 @@ struct port {
 	int numa;			/* socket of the device, or -1 */
 	bool gathers;			/* tx takes a frame in three segments, the middle one anywhere in
 					 * the process's memory */
+	bool carrier;			/* its link is a cable's: without one it is down from the start */
 	bool loops;			/* what is sent is what is received: frames to ourselves too */
 	char name[64];
 	struct port *lower;		/* what a stacked port stands on; NULL: the port is a device */

@@ -77,14 +77,6 @@ serve_query_device(struct client *cl, struct ctl_query_device *m)
 	return 0;
 }
 
-/* A memif with nobody at its other end is a port on a switch whose other host is off: active. Only
- * an interface of the kernel says that its cable is out. */
-static bool
-active(const struct stack *s)
-{
-	return strcmp(s->conf.eng.port.driver, "af_packet") != 0 || eng_link_up(s->eng);
-}
-
 /* A 16-bit counter of the book, of all cores; it stays at its end (A16). */
 static uint32_t
 bad_pkeys(const struct stack *s)
@@ -100,7 +92,7 @@ int
 serve_query_port(struct client *cl, struct ctl_query_port *m)
 {
 	const struct stack *s = cl->stack;
-	bool up = active(s);
+	bool up = eng_link_up(s->eng);
 
 	if (m->port != 1)
 		return -EINVAL;

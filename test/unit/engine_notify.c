@@ -19,6 +19,7 @@ new_core(void)
 	list_init(&core.x.run);
 	list_init(&core.x.cq_events);
 	list_init(&core.qp_events);
+	list_init(&core.clients);
 	list_init(&core.cq_errors);
 }
 
@@ -149,7 +150,43 @@ core_cq_del__owes_nothing_any_more(void)
 	close(fds[1]);
 }
 
+/* Every client is told; one whose socket is full gets the last state only, when it reads again. */
+static void
+core_notify__port_events(void)
+{
+	struct core_client a = { .async_fd = -1 }, b = { .async_fd = -1 };
+	struct plx_async_event ev;
+	int fds[2], full[2];
+
+	new_core();
+	CHECK_EQ(new_socket(fds), 0);
+	CHECK_EQ(new_socket(full), 0);
+	a.async_fd = fds[0];
+	b.async_fd = full[0];
+	list_push(&core.clients, &a.node);
+	list_push(&core.clients, &b.node);
+	while (send(full[0], &ev, sizeof(ev), MSG_DONTWAIT) > 0)
+		;
+	core_port_event(&core, false);
+	CHECK_EQ(core_notify(&core), 1);
+	CHECK_EQ(recv(fds[1], &ev, sizeof(ev), MSG_DONTWAIT), sizeof(ev));
+	CHECK(ev.type == 10 && ev.subject == PLX_EVENT_PORT && ev.handle == 1);
+	core_port_event(&core, true);
+	while (recv(full[1], &ev, sizeof(ev), MSG_DONTWAIT) > 0)
+		;
+	CHECK_EQ(core_notify(&core), 2);
+	CHECK_EQ(recv(full[1], &ev, sizeof(ev), MSG_DONTWAIT), sizeof(ev));
+	CHECK_EQ(ev.type, 9);
+	CHECK(recv(full[1], &ev, sizeof(ev), MSG_DONTWAIT) < 0);
+	CHECK_EQ(core_notify(&core), 0);
+	close(fds[0]);
+	close(fds[1]);
+	close(full[0]);
+	close(full[1]);
+}
+
 static const struct check_case cases[] = {
+	CHECK_CASE(core_notify__port_events),
 	CHECK_CASE(core_notify__completion_event_is_one_record),
 	CHECK_CASE(core_notify__nothing_is_lost_in_a_full_socket),
 	CHECK_CASE(core_notify__reader_is_gone),

@@ -187,7 +187,9 @@ af_packet_open(struct port *p, const struct port_conf *conf, char *why, size_t w
 		memcpy(p->mac, conf->mac, 6);
 	else
 		derive_mac(p->mac, iface.mac);
-	ret = claim(p, &iface, conf->args, why, why_len);
+	ret = ethdev_set_iface(p, conf->args);
+	if (ret == 0)
+		ret = claim(p, &iface, conf->args, why, why_len);
 	if (ret == 0)
 		ret = ring_bell(p, &iface, why, why_len);
 	if (ret != 0)
@@ -213,7 +215,7 @@ const struct port_driver drv_af_packet = {
 	.close = ethdev_close,
 	.rx = af_packet_rx,
 	.tx = ethdev_tx,
-	.link_up = ethdev_link_up,
+	.link_up = ethdev_carrier,
 	.wait_fd = ethdev_wait_fd,
 	.wait_clear = ethdev_wait_clear,
 	.eal_args = af_packet_eal_args,

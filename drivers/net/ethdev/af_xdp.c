@@ -111,6 +111,10 @@ af_xdp_open(struct port *p, const struct port_conf *conf, char *why, size_t why_
 		snprintf(why, why_len, "af_xdp: the kernel does not give the frames of \"%s\": is its MTU,"
 			 " or its peer's, more than %u, does another program have its XDP, are"
 			 " CAP_NET_ADMIN, CAP_NET_RAW and CAP_BPF there?", conf->args, AF_XDP_MTU_MAX);
+	if (ret == 0 && ethdev_set_iface(p, conf->args) != 0) {
+		ethdev_close(p);
+		return -EMFILE;
+	}
 	if (ret == 0 && ethdev_mac_given(conf->mac))
 		memcpy(p->mac, conf->mac, 6);
 	return ret;
@@ -122,7 +126,7 @@ const struct port_driver drv_af_xdp = {
 	.close = ethdev_close,
 	.rx = ethdev_rx,
 	.tx = ethdev_tx,
-	.link_up = ethdev_link_up,
+	.link_up = ethdev_carrier,
 	.wait_fd = ethdev_wait_fd,
 	.wait_clear = ethdev_wait_clear,
 	.eal_args = af_xdp_eal_args,

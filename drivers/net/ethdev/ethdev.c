@@ -7,9 +7,12 @@
 #include "ethdev.h"
 
 #include <errno.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <rte_dev.h>
@@ -50,6 +53,28 @@ ethdev_link_up(struct port *p)
 
 	return rte_eth_link_get_nowait(e->port_id, &link) == 0 &&
 	       link.link_status == RTE_ETH_LINK_UP;
+}
+
+int
+ethdev_set_iface(struct port *p, const char *name)
+{
+	struct ethdev *e = p->priv;
+
+	snprintf(e->iface, sizeof(e->iface), "%s", name);
+	e->iface_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	p->carrier = true;
+	return e->iface_fd < 0 ? -errno : 0;
+}
+
+bool
+ethdev_carrier(struct port *p)
+{
+	const struct ethdev *e = p->priv;
+	struct ifreq r;
+
+	memset(&r, 0, sizeof(r));
+	memcpy(r.ifr_name, e->iface, sizeof(e->iface));
+	return ioctl(e->iface_fd, SIOCGIFFLAGS, &r) == 0 && (r.ifr_flags & IFF_RUNNING);
 }
 
 int
@@ -269,7 +294,7 @@ ethdev_open(struct port *p, const struct ethdev_conf *conf, char *why, size_t wh
 
 	if (!e)
 		return fail(why, why_len, p, "opening", -ENOMEM);
-	e->bell_fd = e->claim_fd = -1;
+	e->bell_fd = e->claim_fd = e->iface_fd = -1;
 	ret = get_port(p, conf->devargs, e, why, why_len);
 	if (ret != 0)
 		goto free_priv;
@@ -307,6 +332,8 @@ ethdev_close(struct port *p)
 		close(e->bell_fd);
 	if (e->claim_fd >= 0)
 		close(e->claim_fd);
+	if (e->iface_fd >= 0)
+		close(e->iface_fd);
 	ethdev_halt(e);
 	rte_dev_remove(e->dev);	/* so that a port of that name can be opened again */
 	rte_mempool_free(p->pool);

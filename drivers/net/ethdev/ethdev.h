@@ -35,6 +35,8 @@ struct ethdev {
 	int bell_fd;			/* readable when a frame for us arrived; -1: there is none */
 	bool bell_is_dpdks;		/* and must be armed */
 	int claim_fd;			/* holds the name of what one process may open; -1: none */
+	int iface_fd;			/* a socket to ask the kernel about `iface`; -1: there is none */
+	char iface[16];
 };
 
 /* Opens, configures and starts one queue pair; adds the device if EAL does not know it. Fills *p;
@@ -50,6 +52,10 @@ bool ethdev_link_up(struct port *p);
 int ethdev_wait_fd(struct port *p);
 void ethdev_wait_clear(struct port *p);
 bool ethdev_wait_arm(struct port *p, bool on);
+
+/* An interface of the kernel, whose carrier DPDK does not look at. 0 or -errno. */
+int ethdev_set_iface(struct port *p, const char *name);
+bool ethdev_carrier(struct port *p);
 
 /* A MAC was configured: not all zero. */
 bool ethdev_mac_given(const uint8_t mac[6]);

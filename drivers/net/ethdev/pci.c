@@ -79,6 +79,7 @@ pci_open(struct port *p, const struct port_conf *conf, char *why, size_t why_len
 
 	full_address(conf->args, address);
 	ret = ethdev_open(p, &eth, why, why_len);
+	p->carrier = true;
 	if (ret == 0 && ethdev_mac_given(conf->mac))
 		memcpy(p->mac, conf->mac, 6);
 	return ret;
