@@ -33,6 +33,7 @@
 #define STEP_MIN_NS 30000u
 #define STEP_MAX_NS 400000u	/* while QPs are connected and the port has no wake fd: 5 % of a CPU */
 #define STEP_ALONE_NS 4000000u	/* while none is */
+#define STEP_EMPTY_NS 150000000u /* without any: ARP, ND and echo are all that there is to answer */
 #define STEP_LONG_NS 1000000000u /* with a wake fd */
 #define CROWD_GAP_NS 500000u	/* more than any round takes, less than a slice of the scheduler */
 #define CROWD_MIN_NS 100000000u
@@ -136,6 +137,22 @@ may_spin(const struct core *c, uint64_t tsc)
 	return tsc - i->worked < ticks(i, spin) && !crowded(i, tsc);
 }
 
+/* The longest step by what there is: frames may be for a QP of any core. */
+static uint64_t
+longest_step(const struct core *c)
+{
+	const struct engine *e = c->engine;
+	uint64_t longest = STEP_EMPTY_NS;
+
+	for (uint32_t n = 0; n < e->num_cores; n++) {
+		if (__atomic_load_n(&e->core[n]->connected, __ATOMIC_RELAXED))
+			return STEP_MAX_NS;
+		if (__atomic_load_n(&e->core[n]->num_qps, __ATOMIC_RELAXED))
+			longest = STEP_ALONE_NS;
+	}
+	return longest;
+}
+
 /*
  * How long to sleep. The next step is longer, until work is found: a program that polls all the time
  * is left alone more and more, one that polls now and then and waits for memory to change in between
@@ -145,8 +162,7 @@ static uint64_t
 choose_step(struct core *c, uint64_t tsc, bool program)
 {
 	struct idle *i = &c->idle;
-	bool connected = __atomic_load_n(&c->connected, __ATOMIC_RELAXED) != 0;
-	uint64_t max = program ? CORE_LATE_IDLE_NS : connected ? STEP_MAX_NS : STEP_ALONE_NS;
+	uint64_t max = program ? CORE_LATE_IDLE_NS : longest_step(c);
 	uint64_t step = RTE_MIN(i->step_ns, max);
 
 	i->step_ns = RTE_MIN(2 * step, max);

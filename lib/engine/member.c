@@ -27,6 +27,8 @@ count(struct core *c, struct eng_qp *q, bool connected)
 	q->connected = connected;
 	__atomic_store_n(&c->connected, connected ? c->connected + 1 : c->connected - 1,
 			 __ATOMIC_RELAXED);
+	if (connected && !c->serves_port)
+		core_wake(eng_port_core(c->engine));	/* it looks for the frames of all */
 }
 
 int
@@ -42,6 +44,7 @@ core_qp_add(struct core *c, struct eng_qp *q)
 	list_node_init(&q->event_node);
 	qp_set_owner(q->qp, q);
 	__atomic_store_n(&c->num_qps, c->num_qps + 1, __ATOMIC_RELAXED);
+	core_wake(eng_port_core(c->engine));	/* it sleeps longer while there is no QP */
 	return 0;
 }
 

@@ -461,23 +461,6 @@ eng_forked__child_drives_nothing(void)
 	stop();
 }
 
-static void
-idle__sleeps_when_nobody_wants_anything(void)
-{
-	struct timespec cpu0, cpu1;
-	uint64_t spent;
-
-	CHECK_EQ(start_with("loop", true), 0);
-	usleep(20000);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu0);
-	usleep(300000);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu1);
-	spent = (uint64_t)(cpu1.tv_sec - cpu0.tv_sec) * 1000000000u + (uint64_t)cpu1.tv_nsec -
-		(uint64_t)cpu0.tv_nsec;
-	CHECK(spent < 60000000);	/* a fifth of a CPU; a few per cent on a quiet machine */
-	stop();
-}
-
 static const struct check_case cases[] = {
 	CHECK_CASE(eng_start__leaves_the_program_as_it_was),
 	CHECK_CASE(eng_start__again_after_a_stop),
@@ -494,7 +477,6 @@ static const struct check_case cases[] = {
 	CHECK_CASE(core_net_send__bounded_while_the_port_is_full),
 	CHECK_CASE(core_tx__frames_for_ourselves_come_back),
 	CHECK_CASE(eng_forked__child_drives_nothing),
-	CHECK_CASE(idle__sleeps_when_nobody_wants_anything),
 };
 
 CHECK_MAIN(cases)
