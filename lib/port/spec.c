@@ -5,8 +5,10 @@
  */
 #include "port/spec.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <net/if.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,17 +118,21 @@ check_virtio(const char *args, char *why, size_t why_len)
 	return -EINVAL;
 }
 
+/* Is each character the pattern's, an x standing for any hexadecimal digit? */
+static bool
+looks_like(const char *s, const char *pattern)
+{
+	for (; *s && *pattern; s++, pattern++)
+		if (*pattern == 'x' ? !isxdigit((unsigned char)*s) : *s != *pattern)
+			return false;
+	return !*s && !*pattern;
+}
+
 /* [DOMAIN:]BUS:DEVICE.FUNCTION, in hexadecimal */
 static int
 check_pci(const char *args, char *why, size_t why_len)
 {
-	unsigned int domain, bus, device, function;
-	int end = 0;
-
-	if ((sscanf(args, "%4x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &end) == 4 &&
-	     end == 12 && !args[end]) ||
-	    (sscanf(args, "%2x:%2x.%1x%n", &bus, &device, &function, &end) == 3 && end == 7 &&
-	     !args[end]))
+	if (looks_like(args, "xxxx:xx:xx.x") || looks_like(args, "xx:xx.x"))
 		return 0;
 	snprintf(why, why_len, "pci: write pci:DOMAIN:BUS:DEVICE.FUNCTION as `lspci -D` does, 0000:01:00.0");
 	return -EINVAL;
