@@ -181,6 +181,72 @@ port_virtio__peer_dies(void)
 	CHECK_EQ(rig_pair(survives, dies), 0);
 }
 
+/* DPDK's connection to the peer, from the server's socket; -1: there is none. */
+static int
+connection(void)
+{
+	for (int fd = 3; fd < 256; fd++) {
+		struct sockaddr_un un = { 0 };
+		socklen_t len = sizeof(un), int_len = sizeof(int);
+		int listens = 1;
+
+		if (getsockname(fd, (struct sockaddr *)&un, &len) == 0 && un.sun_family == AF_UNIX &&
+		    strncmp(un.sun_path, path(), sizeof(un.sun_path)) == 0 &&
+		    getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &int_len) == 0 && !listens)
+			return fd;
+	}
+	return -1;
+}
+
+/* Closes just when the peer hangs up, a little sooner or later each time. */
+#define TOGETHER 60
+static int
+hangs_up(struct rig *r)
+{
+	char spec[128];
+
+	snprintf(spec, sizeof(spec), "vhost:%s", path());
+	RIG_CHECK(rig_open(r, spec, false) == 0);
+	for (int i = 0; i < TOGETHER; i++) {
+		int fd;
+
+		RIG_CHECK(rig_meet(r) && rig_meet(r));
+		fd = connection();
+		RIG_CHECK(fd >= 0 && rig_meet(r));
+		usleep((unsigned int)i % 3 * 20);
+		(void)shutdown(fd, SHUT_RDWR);	/* the peer may have been first */
+		while (connection() >= 0)
+			rig_nap(1);
+		RIG_CHECK(rig_meet(r));
+	}
+	port_close(&r->port);
+	return 0;
+}
+
+static int
+closes_meanwhile(struct rig *r)
+{
+	char spec[128];
+
+	snprintf(spec, sizeof(spec), "virtio:%s", path());
+	for (int i = 0; i < TOGETHER; i++) {
+		RIG_CHECK(rig_meet(r));
+		RIG_CHECK(rig_open(r, spec, i > 0) == 0);
+		RIG_CHECK(rig_link(r) && rig_meet(r) && rig_meet(r));
+		usleep((unsigned int)i * 5);
+		r->port.drv->link_up(&r->port);
+		port_close(&r->port);
+		RIG_CHECK(rig_meet(r));
+	}
+	return 0;
+}
+
+static void
+port_virtio__close_together(void)
+{
+	CHECK_EQ(rig_pair(hangs_up, closes_meanwhile), 0);
+}
+
 static int
 refused(struct rig *r)
 {
@@ -227,6 +293,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(port_virtio__exchange),
 	CHECK_CASE(port_virtio__bell),
 	CHECK_CASE(port_virtio__peer_dies),
+	CHECK_CASE(port_virtio__close_together),
 	CHECK_CASE(port_virtio__refuses),
 	CHECK_CASE(port_pci__no_such_card),
 };

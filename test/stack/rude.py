@@ -4,7 +4,7 @@
 
     rude.py POLLUX-RUN PLX-PERF
 
-DPDK's memif ended the server: see drivers/net/ethdev/memif_mend.c.
+DPDK's memif ended the server: see drivers/net/ethdev/intr_mend.c.
 """
 import os
 import shutil

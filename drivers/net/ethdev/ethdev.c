@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <net/if.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 #include <rte_ethdev.h>
 
 #include "base/random.h"
+#include "intr_mend.h"
 
 uint16_t
 ethdev_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
@@ -273,16 +276,72 @@ make_pool(struct port *p, const struct ethdev_conf *conf, char *why, size_t why_
 	return -ENOMEM;
 }
 
+static void
+stop_device(void *arg)
+{
+	struct ethdev *e = arg;
+
+	if (e->running)
+		rte_eth_dev_stop(e->port_id);
+	e->running = false;
+}
+
+static void
+close_device(void *arg)
+{
+	const struct ethdev *e = arg;
+
+	rte_eth_dev_close(e->port_id);
+}
+
+/* DPDK takes leave of a peer that may be gone, by a write that then would end the program. */
+static void
+without_pipe_signal(void (*fn)(void *arg), struct ethdev *e)
+{
+	static const struct timespec none;
+	sigset_t pipe, before, waiting;
+
+	sigemptyset(&pipe);
+	sigaddset(&pipe, SIGPIPE);
+	sigpending(&waiting);
+	pthread_sigmask(SIG_BLOCK, &pipe, &before);
+	fn(e);
+	if (!sigismember(&waiting, SIGPIPE))
+		while (sigtimedwait(&pipe, NULL, &none) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void
+stop_quietly(void *arg)
+{
+	without_pipe_signal(stop_device, arg);
+}
+
+static void
+close_quietly(void *arg)
+{
+	without_pipe_signal(close_device, arg);
+}
+
+/*
+ * The peer may hang up at the same moment, which DPDK notices on the interrupt thread: two that hang up
+ * free things twice. So ours is done there too. In two steps: what a look at the link put off before
+ * the device stopped still needs it, and is done between them.
+ */
 void
 ethdev_halt(struct ethdev *e)
 {
 	if (e->halted)
 		return;
-	if (e->running)
-		rte_eth_dev_stop(e->port_id);
-	e->running = false;
-	rte_eth_dev_close(e->port_id);
 	e->halted = true;
+	if (e->has_peer) {
+		intr_call(stop_quietly, e);
+		intr_call(close_quietly, e);
+	} else {
+		stop_device(e);
+		close_device(e);
+	}
 }
 
 int
@@ -295,6 +354,7 @@ ethdev_open(struct port *p, const struct ethdev_conf *conf, char *why, size_t wh
 	if (!e)
 		return fail(why, why_len, p, "opening", -ENOMEM);
 	e->bell_fd = e->claim_fd = e->iface_fd = -1;
+	e->has_peer = conf->has_peer;
 	ret = get_port(p, conf->devargs, e, why, why_len);
 	if (ret != 0)
 		goto free_priv;

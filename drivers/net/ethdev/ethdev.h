@@ -22,6 +22,7 @@ struct ethdev_conf {
 	bool later;			/* the core starts the device, not ethdev_open() */
 	bool keep_mtu;			/* the device is not told of the MTU */
 	bool rx_intr;			/* the device can ring when frames come */
+	bool has_peer;			/* a process that may hang up while the device ends */
 	bool foreign;			/* frames to another MAC than the device's are wanted */
 };
 
@@ -31,6 +32,7 @@ struct ethdev {
 	bool running;			/* started: bursts may reach it. Owning core */
 	uint8_t retry;			/* set by a timer: the core is to start it (again) */
 	uint8_t patience;		/* turns of that timer until then */
+	bool has_peer;
 	bool halted;			/* stopped and closed, not yet gone */
 	int bell_fd;			/* readable when a frame for us arrived; -1: there is none */
 	bool bell_is_dpdks;		/* and must be armed */

@@ -12,13 +12,13 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <rte_alarm.h>
 #include <rte_ethdev.h>
 #include <rte_log.h>
 
 #include "ethdev.h"
+#include "intr_mend.h"
 #include "memif_mend.h"
 
 #define MEMIF_CHECK_US 20000u	/* between two looks at a link that is down */
@@ -131,11 +131,11 @@ static void
 call(struct ethdev *e)
 {
 	__atomic_store_n(&e->retry, 0, __ATOMIC_RELAXED);
-	memif_lock();
+	intr_lock();
 	if (e->running)
 		rte_eth_dev_stop(e->port_id);
 	e->running = start_quietly(e->port_id);
-	memif_unlock();
+	intr_unlock();
 	__atomic_store_n(&e->patience, e->running ? MEMIF_PATIENCE : 0, __ATOMIC_RELAXED);
 }
 
@@ -177,6 +177,7 @@ memif_open(struct port *p, const struct port_conf *conf, char *why, size_t why_l
 		.rx_ring = MEMIF_RING,
 		.tx_ring = MEMIF_RING,
 		.num_mbufs = MEMIF_MBUFS + conf->more_mbufs,
+		.has_peer = true,
 	};
 	struct port_memif m;
 	int ret = port_memif_parse(conf->args, &m, why, why_len);
@@ -191,33 +192,10 @@ memif_open(struct port *p, const struct port_conf *conf, char *why, size_t why_l
 	return ret;
 }
 
-struct hang_up {
-	struct ethdev *e;
-	int done;
-};
-
-/* Interrupt thread. */
-static void
-hang_up(void *arg)
-{
-	struct hang_up *h = arg;
-
-	ethdev_halt(h->e);
-	__atomic_store_n(&h->done, 1, __ATOMIC_RELEASE);
-}
-
-/* The peer may hang up at the same moment, which memif notices on the interrupt thread: two that hang
- * up free things twice. So ours is done there too. */
 static void
 memif_close(struct port *p)
 {
-	struct hang_up h = { .e = p->priv };
-	const struct timespec nap = { .tv_nsec = 100000 };
-
 	(void)rte_eal_alarm_cancel(check_link, p); /* waits for one that runs */
-	if (rte_eal_alarm_set(1, hang_up, &h) == 0)
-		while (!__atomic_load_n(&h.done, __ATOMIC_ACQUIRE))
-			nanosleep(&nap, NULL);
 	ethdev_close(p);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What DPDK's memif does wrong when a peer hangs up, mended from outside. See memif_mend.c.
+ * A burst and the end of the peer's memory, one at a time. See memif_mend.c.
  */
 #ifndef ETHDEV_MEMIF_MEND_H
 #define ETHDEV_MEMIF_MEND_H
@@ -13,12 +13,5 @@
  */
 bool memif_burst_begin(void);
 void memif_burst_end(void);
-
-/*
- * Any thread but the interrupt thread: while it is held DPDK's memif does nothing there. Around what
- * starts or stops the device.
- */
-void memif_lock(void);
-void memif_unlock(void);
 
 #endif

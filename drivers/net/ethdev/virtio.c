@@ -9,8 +9,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,6 +86,7 @@ open_end(struct port *p, const struct port_conf *conf, char *devargs, bool bell,
 		.num_mbufs = VIRTIO_MBUFS + conf->more_mbufs,
 		.keep_mtu = true,
 		.rx_intr = bell,
+		.has_peer = true,
 	};
 
 	return ethdev_open(p, &eth, why, why_len);
@@ -124,24 +123,6 @@ virtio_open(struct port *p, const struct port_conf *conf, char *why, size_t why_
 			ret = virtio_devargs(conf, "", devargs, sizeof(devargs));
 	}
 	return ret ? ret : open_end(p, conf, devargs, true, why, why_len);
-}
-
-/* DPDK takes leave of a peer that may be gone, by a write that then would end the program. */
-static void
-virtio_close(struct port *p)
-{
-	static const struct timespec none;
-	sigset_t pipe, before, waiting;
-
-	sigemptyset(&pipe);
-	sigaddset(&pipe, SIGPIPE);
-	sigpending(&waiting);
-	pthread_sigmask(SIG_BLOCK, &pipe, &before);
-	ethdev_close(p);
-	if (!sigismember(&waiting, SIGPIPE))
-		while (sigtimedwait(&pipe, NULL, &none) < 0 && errno == EINTR)
-			;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* It is not readable any more. */
@@ -192,7 +173,7 @@ const struct port_driver drv_vhost = {
 const struct port_driver drv_virtio = {
 	.name = "virtio",
 	.open = virtio_open,
-	.close = virtio_close,
+	.close = ethdev_close,
 	.rx = ethdev_rx,
 	.tx = ethdev_tx,
 	.link_up = ethdev_link_up,
