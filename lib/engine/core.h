@@ -32,7 +32,8 @@
 #define CORE_LINE_LEN 256u
 #define CORE_CONFIRM_NS 1000000000u	/* a QP confirms its neighbour once a second */
 #define CORE_LATE_NS 4000u		/* an ACK waits at most so long while somebody drives */
-#define CORE_LATE_IDLE_NS 1000000u	/* and so long when nobody does any more */
+#define CORE_LATE_IDLE_NS 500000u	/* and so long when nobody does any more */
+#define CORE_PROMPT_POSTS 4u		/* since the last poll: they never wait */
 #define CORE_LATE_POSTS 16u		/* posts that wait for one another */
 #define CORE_LATE_POST_NS 1000u		/* after frames were sent: who posts more seldom does not wait */
 #define CORE_REFINE_NS 1000000000u	/* of the clock; longer and longer */
@@ -80,7 +81,7 @@ struct core {
 	uint32_t connected;		/* QPs in RTR and above */
 	uint32_t num_qps;
 	uint64_t driven_tsc;		/* when a thread of the program last did a whole round */
-	uint32_t posts;			/* 0 since a whole round; 1 + those that wait since a post */
+	uint32_t posts;			/* since a whole round: the prompt ones, and those that wait */
 	uint64_t sent_tsc;		/* when frames were last sent */
 	struct mailbox mail __rte_cache_aligned;
 

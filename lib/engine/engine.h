@@ -220,7 +220,7 @@ bool core_path_waits(const struct eng_qp *q);
 void core_drive_post(struct core *c);
 /* Any thread, in place of core_drive_post() after a post behind others of its queue that are not
  * acknowledged yet. True: it was noted and goes out with those that follow (at once with the 16th, or
- * with the next poll). */
+ * with the next poll). The first four posts since the last poll never wait. */
 bool core_post_waits(struct core *c);
 /* Any thread: one whole round of the loop if nobody else drives the core now. */
 void core_drive_poll(struct core *c);

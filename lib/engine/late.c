@@ -8,9 +8,11 @@
  * round that receives nothing, or after CORE_LATE_NS: at once for a program that looks more seldom
  * than that.
  *
- * A post is put off when it follows upon another without a poll between them, so that the two become
- * one burst: a burst of one frame costs the port as much as one of sixteen. A post to a queue whose
- * work is all done never waits, nor does one when the core has not just sent something.
+ * A post is put off when it follows upon several others without a poll between them, so that those
+ * that come now become one burst: a burst of one frame costs the port as much as one of sixteen. The
+ * first few never wait, for a program may post its data and a flag and then look at memory for the
+ * answer, not at us. Nor does one to a queue whose work is all done, nor one when the core has not just
+ * sent something.
  *
  * For a program that stops to post and to poll just then, the background thread looks; only while
  * that is within CORE_LATE_IDLE_NS does anything wait (C25).
@@ -44,7 +46,7 @@ core_post_waits(struct core *c)
 	uint32_t posts = __atomic_load_n(&c->posts, __ATOMIC_RELAXED);
 	uint64_t sent, tsc;
 
-	if (!posts || posts >= CORE_LATE_POSTS)
+	if (posts < CORE_PROMPT_POSTS || posts >= CORE_PROMPT_POSTS + CORE_LATE_POSTS - 1)
 		return false;
 	sent = __atomic_load_n(&c->sent_tsc, __ATOMIC_RELAXED);
 	tsc = rte_rdtsc();
@@ -58,9 +60,11 @@ core_post_waits(struct core *c)
 void
 core_posts_begin(struct core *c, enum core_how how)
 {
-	uint32_t posts = how == CORE_ROUND_POST;
+	uint32_t before = __atomic_load_n(&c->posts, __ATOMIC_RELAXED), posts = 0;
 
-	if (__atomic_load_n(&c->posts, __ATOMIC_RELAXED) != posts)
+	if (how == CORE_ROUND_POST)
+		posts = before < CORE_PROMPT_POSTS ? before + 1 : CORE_PROMPT_POSTS;
+	if (before != posts)
 		__atomic_store_n(&c->posts, posts, __ATOMIC_RELAXED);
 }
 

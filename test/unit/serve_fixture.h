@@ -49,6 +49,7 @@ struct world {
 	uint8_t *buf;
 	struct ctl_reg_mr mr;
 	struct end a, b;
+	bool behind;			/* posts are to queues with work that is not acknowledged */
 	uint8_t gid[16];
 };
 
@@ -223,7 +224,7 @@ ring(struct end *e, struct plx_wq_ctl *ctl, uint32_t tail, enum plx_bell_kind ki
 	int asleep = plx_bell_publish(core->bell, ctl, tail, e->m.qp, kind);
 
 	if (core->drive)
-		drive(CTL_DRIVE_POST);
+		drive(w.behind && kind == PLX_BELL_SQ ? CTL_DRIVE_MORE : CTL_DRIVE_POST);
 	else if (asleep)
 		core->wake(core->drive_arg);
 }
