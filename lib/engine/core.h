@@ -6,8 +6,10 @@
 #ifndef ENGINE_CORE_H
 #define ENGINE_CORE_H
 
+#include <endian.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
@@ -108,6 +110,7 @@ struct core {
 	struct cnt_block cnt;
 	struct trace trace;
 	struct twheel wheel;
+	uint64_t mac;			/* the port's, as core_mac() */
 	uint8_t last_gid[16];		/* of ours, to which the last frame came */
 
 	/* out: slots whose data lies in lent mbufs; then what waits for the port or for ourselves */
@@ -176,6 +179,24 @@ void core_posts_begin(struct core *c, enum core_how how);
 void core_acks(struct core *c, enum core_how how, unsigned int received);
 /* Sends all that waits, before the control side changes a QP. */
 void core_settle(struct core *c);
+
+/* The first six bytes of eight or more, as they lie. */
+static inline uint64_t
+core_mac(const uint8_t *at)
+{
+	uint64_t word;
+
+	memcpy(&word, at, sizeof(word));
+	return word & htobe64(UINT64_C(0xffffffffffff0000));
+}
+
+/* A hub, or a device that takes everything, also brings what is for others. `frame` has an Ethernet
+ * header. What is sent to a group is for none of our QPs. */
+static inline bool
+core_is_for_us(const struct core *c, const uint8_t *frame)
+{
+	return core_mac(frame) == c->mac;
+}
 
 /* timer.c: after anything that was done to a QP. */
 void core_touch(struct core *c, struct eng_qp *q);

@@ -130,10 +130,14 @@ static int
 fill_core(struct core *c, const struct eng_conf *conf, const struct mr_table *mrs, char *why,
 	  size_t why_len)
 {
+	uint8_t mac[sizeof(c->mac)] = { 0 };
+
 	c->own_thread = !conf->inline_mode;
 	c->cpu = conf->cpu[c->index];
 	c->was_qpn = conf->was_qpn;
 	c->was_arg = conf->arg;
+	memcpy(mac, c->port->mac, 6);
+	c->mac = core_mac(mac);
 	c->patience = clock_ticks(&c->clock, CORE_LATE_IDLE_NS);
 	c->post_patience = clock_ticks(&c->clock, CORE_LATE_POST_NS);
 	c->refine_ns = CORE_REFINE_NS;

@@ -105,7 +105,7 @@ owner_of(struct core *c, struct rte_mbuf *m)
 	struct wire_pkt pkt;
 	uint32_t at;
 
-	if (wire_classify(frame, m->data_len) != WIRE_KIND_ROCE ||
+	if (wire_classify(frame, m->data_len) != WIRE_KIND_ROCE || !core_is_for_us(c, frame) ||
 	    wire_parse(frame, m->data_len, &pkt) != DROP_NONE || pkt.dest_qpn < QPN_FIRST ||
 	    pkt.dest_qpn == QPN_MCAST)
 		return c->index;

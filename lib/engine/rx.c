@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What came in, and for whom? Called by the loop, with the lock. A frame is judged in this order:
- * RoCE or lib/net's; its form; our address; its ICRC; its QP. Whatever fails is counted under one
+ * RoCE or lib/net's; our MAC; its form; our address; its ICRC; its QP. Whatever fails is counted under one
  * reason and forgotten.
  */
 #include "engine/core.h"
@@ -46,8 +46,11 @@ roce(struct core *c, const uint8_t *frame, uint32_t len)
 	struct wire_pkt pkt;
 	struct eng_qp *q;
 	struct qp *qp;
-	enum drop_reason why = wire_parse(frame, len, &pkt);
+	enum drop_reason why;
 
+	if (__builtin_expect(!core_is_for_us(c, frame), 0))
+		return DROP_DST_MAC;
+	why = wire_parse(frame, len, &pkt);
 	if (why != DROP_NONE)
 		return why;
 	if (!is_ours(c, pkt.dst_gid))

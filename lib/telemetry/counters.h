@@ -13,6 +13,7 @@
 	X(NONE, "not dropped") \
 	X(SHORT, "frame shorter than its headers") \
 	X(L2, "not an Ethernet II frame for us (EtherType, VLAN)") \
+	X(DST_MAC, "RoCE to another station's MAC, or to a group's") \
 	X(L3, "IP header that RoCE does not allow (IHL, next header)") \
 	X(FRAGMENT, "IP fragment") \
 	X(LENGTH, "lengths of IP, UDP and headers do not agree") \
