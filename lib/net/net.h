@@ -58,7 +58,7 @@ struct path_req {
 	uint8_t dgid[16];
 	uint32_t flow_label;
 	uint16_t udp_sport;
-	uint8_t hop_limit;		/* 0: 64 */
+	uint8_t hop_limit;		/* 0: 64; so is 1 by a gateway */
 	uint8_t traffic_class;
 };
 

@@ -69,6 +69,10 @@ path_open(struct net *n, struct path *p, const struct path_req *req, uint64_t no
 	hop = next_hop(n, p->dst_gid);
 	if (!hop)
 		return -ENETUNREACH;
+	/* A7 says the AH's; but a first router drops what has one hop left, which ibv_rc_pingpong asks
+	 * for everywhere. The kernel's stacks put the route's there too. */
+	if (hop != p->dst_gid && p->conf.hop_limit == 1)
+		p->conf.hop_limit = DEFAULT_HOP_LIMIT;
 	ret = neigh_attach(n, hop, p, now);
 	if (ret == 0 && neigh_has_mac(p->neigh))
 		path_set_mac(p, p->neigh->mac);

@@ -88,6 +88,34 @@ path_open__loop_template(void)
 	fix_free(f);
 }
 
+/* One hop is none behind a gateway, and what is asked for anywhere else. */
+static void
+path_open__hop_limit(void)
+{
+	static const struct {
+		const char *dst;
+		uint8_t asked, used;
+	} rows[] = {
+		{ "10.11.200.1", 0, 64 }, { "10.11.200.1", 1, 1 }, { "10.11.200.1", 255, 255 },
+		{ "10.12.0.1", 0, 64 },	  { "10.12.0.1", 1, 64 },  { "10.12.0.1", 2, 2 },
+	};
+	struct fix *f = fix_new();
+
+	fix_addr(f, "10.11.10.2", 16);
+	gid_of("10.11.0.1", f->conf.gw4);
+	CHECK(!fix_start(f));
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct path_req req = { .sgid_index = 1, .hop_limit = rows[i].asked };
+		struct path p;
+
+		gid_of(rows[i].dst, req.dgid);
+		CHECK_EQ(path_open(f->net, &p, &req, 0, NULL, NULL), 0);
+		CHECK_EQ(p.conf.hop_limit, rows[i].used);
+		path_close(f->net, &p);
+	}
+	fix_free(f);
+}
+
 struct seen {
 	unsigned int calls;
 	struct net *close_in;	/* closes the path in the call */
@@ -233,6 +261,7 @@ net_rx__unasked_answer_teaches_nothing(void)
 static const struct check_case cases[] = {
 	CHECK_CASE(path_open__routes),
 	CHECK_CASE(path_open__loop_template),
+	CHECK_CASE(path_open__hop_limit),
 	CHECK_CASE(path_open__resolves),
 	CHECK_CASE(net_rx__request_teaches),
 	CHECK_CASE(net_rx__stranger_teaches_nothing),
