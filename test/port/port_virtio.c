@@ -40,11 +40,13 @@ open_mine(struct rig *r)
 static int
 talk(struct rig *r)
 {
-	static const uint32_t sizes[] = { 64, 1500, 4170, 0 };
+	static const uint32_t sizes[] = { 64, 1500, 4170, UINT32_MAX };
 
 	RIG_CHECK(open_mine(r) == 0);
 	for (int i = 0; i < 4; i++) {
-		RIG_CHECK(rig_exchange(r, 2000, sizes[i] ? sizes[i] : r->port.ip_mtu + 14));
+		uint32_t longest = r->port.ip_mtu + 14;
+
+		RIG_CHECK(rig_exchange(r, 2000, sizes[i] < longest ? sizes[i] : longest));
 		RIG_CHECK(rig_meet(r));
 	}
 	port_close(&r->port);
@@ -54,9 +56,9 @@ talk(struct rig *r)
 static void
 port_virtio__exchange(void)
 {
-	static const uint32_t mtus[] = { 0, 9000 };
+	static const uint32_t mtus[] = { 0, 1500, 9000 };
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		mtu = mtus[i];
 		CHECK_EQ(rig_pair(talk, talk), 0);
 		CHECK(access(path(), F_OK) != 0);

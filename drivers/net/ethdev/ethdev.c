@@ -17,12 +17,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <rte_common.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 
 #include "base/random.h"
 #include "intr_mend.h"
+
+#define ETHDEV_OWN_HEADER 12u
 
 uint16_t
 ethdev_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
@@ -260,11 +263,23 @@ start(struct port *p, const struct ethdev_conf *conf, struct ethdev *e)
 	return ret;
 }
 
+/*
+ * virtio puts up to 12 bytes of its own in front of a frame. Cards round a buffer down to a power of
+ * two, and cut a frame that then does not fit in pieces, which would have to be put together again.
+ */
+static uint32_t
+room_of(const struct port *p, const struct ethdev_conf *conf)
+{
+	uint32_t room = conf->room ? conf->room : p->max_frame + ETHDEV_OWN_HEADER;
+
+	return conf->round_room ? rte_align32pow2(room) : room;
+}
+
 static int
 make_pool(struct port *p, const struct ethdev_conf *conf, char *why, size_t why_len)
 {
 	char name[RTE_MEMPOOL_NAMESIZE];
-	uint32_t room = conf->room ? conf->room : p->max_frame;
+	uint32_t room = room_of(p, conf);
 	size_t len = strcspn(conf->devargs, ",");
 
 	snprintf(name, sizeof(name), "plx_%.*s", (int)len, conf->devargs);

@@ -24,6 +24,7 @@ struct ethdev_conf {
 	bool rx_intr;			/* the device can ring when frames come */
 	bool has_peer;			/* a process that may hang up while the device ends */
 	bool foreign;			/* frames to another MAC than the device's are wanted */
+	bool round_room;		/* the device counts its buffers in powers of two */
 };
 
 struct ethdev {

@@ -74,6 +74,7 @@ pci_open(struct port *p, const struct port_conf *conf, char *why, size_t why_len
 		.tx_ring = PCI_RING,
 		.num_mbufs = PCI_MBUFS + conf->more_mbufs,
 		.foreign = ethdev_mac_given(conf->mac),
+		.round_room = true,
 	};
 	int ret;
 
