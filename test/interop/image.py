@@ -17,12 +17,13 @@ import tarfile
 META_PACKAGE = 'linux-image-amd64'
 MODULES = ('virtio_pci', 'virtio_net', 'virtio_console', 'crc32_generic', 'ib_uverbs', 'ib_umad',
            'rdma_ucm', 'rdma_rxe')
+CARD_MODULES = ('uio_pci_generic', 'vfio_pci', 'vfio_iommu_type1')     # for who gives cards to programs
 PROGRAMS = ['busybox', 'rdma', 'ibv_devinfo', 'ibv_rc_pingpong'] + \
     ['ib_%s_%s' % (op, kind) for op in ('send', 'write', 'read', 'atomic') for kind in ('bw', 'lat')]
 PROVIDER = 'libibverbs/librxe-rdmav34.so'
 DRIVER = '/etc/libibverbs.d/rxe.driver'
 WANTED = re.compile(r'\./(boot/vmlinuz-|lib/modules/[^/]+/kernel/(%s)/)' % '|'.join((
-    'drivers/(infiniband|net|virtio|char)', 'net', 'lib', 'crypto', 'arch', 'fs/configfs')))
+    'drivers/(infiniband|net|virtio|char|uio|vfio)', 'virt', 'net', 'lib', 'crypto', 'arch', 'fs/configfs')))
 XZ = b'\xfd7zXZ\0'
 ELF = b'\x7fELF'
 
@@ -95,22 +96,28 @@ def unpack(deb, place):
 
 
 def kernel(place):
-    """Directory with vmlinux and modules/; made once."""
+    """Directory with vmlinux and modules/; made once, and again when other modules matter."""
     done = os.path.join(place, 'kernel')
-    if os.path.exists(done):
-        return done
+    wanted = os.path.join(done, 'wanted')
+    if os.path.exists(wanted):
+        with open(wanted, encoding='ascii') as f:
+            if f.read() == WANTED.pattern:
+                return done
     new = done + '.new'
     shutil.rmtree(new, ignore_errors=True)
     os.makedirs(new)
     deb = download(new)
     unpack(deb, new)
     os.unlink(deb)
+    with open(os.path.join(new, 'wanted'), 'w', encoding='ascii') as f:
+        f.write(WANTED.pattern)
+    shutil.rmtree(done, ignore_errors=True)
     os.rename(new, done)
     return done
 
 
-def in_order(modules):
-    """The files of MODULES and of what they depend on, dependencies first."""
+def in_order(modules, names):
+    """The files of these modules and of what they depend on, dependencies first."""
     order = []
 
     def add(name):
@@ -123,7 +130,7 @@ def in_order(modules):
             add(other)
         order.append(path)
 
-    for name in MODULES:
+    for name in names:
         add(name)
     return order
 
@@ -133,7 +140,7 @@ def libraries(path):
     # a static program makes ldd fail
     text = subprocess.run(['ldd', path], check=False, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL).stdout.decode()
-    return re.findall(r'(/\S+) \(', text)
+    return [os.path.normpath(path) for path in re.findall(r'(/\S+) \(', text)]
 
 
 class Archive:
@@ -174,9 +181,9 @@ class Archive:
             f.write(self.out.getvalue())
 
 
-def build(place, guest, programs):
-    """(kernel, file system) in the directory. `guest` is where the files of the machine lie, `programs`
-    are more that it shall have."""
+def build(place, guest, programs, kept=(), modules=(), name='initramfs'):
+    """(kernel, file system `name`) in the directory. `guest` is where the files of the machine lie,
+    `programs` and `modules` are more that it shall have; `kept` lie there where they lie here."""
     os.makedirs(place, exist_ok=True)
     home = kernel(place)
     archive = Archive()
@@ -189,16 +196,18 @@ def build(place, guest, programs):
         archive.add_program(os.path.realpath(path), '/bin/' + program)
     for path in programs:
         archive.add_program(path, '/bin/' + os.path.basename(path))
+    for path in kept:
+        archive.add_program(path)
     provider = glob.glob('/usr/lib/*/' + PROVIDER)
     if not provider or not os.path.exists(DRIVER):
         raise Unavailable('the package ibverbs-providers is not installed')
     archive.add_program(provider[0])
     archive.add_file(DRIVER)
-    modules = in_order(os.path.join(home, 'modules'))
-    for path in modules:
+    files = in_order(os.path.join(home, 'modules'), MODULES + tuple(modules))
+    for path in files:
         archive.add_file(path, '/modules/' + os.path.basename(path))
     archive.add('modules/order', 0o100644,
-                ''.join(os.path.basename(m) + '\n' for m in modules).encode())
+                ''.join(os.path.basename(m) + '\n' for m in files).encode())
     archive.add_file(os.path.join(guest, 'init'), '/init')
-    archive.write(os.path.join(place, 'initramfs'))
-    return os.path.join(home, 'vmlinux'), os.path.join(place, 'initramfs')
+    archive.write(os.path.join(place, name))
+    return os.path.join(home, 'vmlinux'), os.path.join(place, name)

@@ -3,7 +3,8 @@
 that Pollux may have.
 
     br0 (10.99.0.254) --- tap --- eth0 of the machine, rxe0 (10.99.0.1, fd99::1)
-        \\--- p0br === p0       for Pollux (10.99.0.2, fd99::2)
+        |--- p0br === p0       for Pollux (10.99.0.2, fd99::2)
+        \\--- tap1 …           further cards of the machine, when a test wants some
 
 All of it lives in the sandbox of test/stack/sandbox.py and is gone with it. The kernel's address on
 the bridge carries the programs' own TCP; the kernel has none on p0.
@@ -30,6 +31,7 @@ BOOT = 120              # seconds; some ten on an idle machine
 OFFLOADS = ','.join(name + '=off' for name in (
     'csum', 'gso', 'guest_csum', 'guest_tso4', 'guest_tso6', 'guest_ecn', 'guest_ufo', 'host_tso4',
     'host_tso6', 'host_ecn', 'host_ufo'))
+VIRTIO = 'virtio-net-pci,mrg_rxbuf=on,' + OFFLOADS
 QEMU = 'qemu-system-x86_64'
 CPU = 'qemu64,+rdrand,+ssse3,+sse4.1,+sse4.2,+popcnt'
 APPEND = ('console=ttyS0 quiet panic=-1 mitigations=off nokaslr audit=0 lsm= preempt=none '
@@ -61,20 +63,39 @@ def make_network():
         with open('/proc/sys/net/ipv6/conf/%s/disable_ipv6' % name, 'w', encoding='ascii') as f:
             f.write('1')
     ip('add', 'br0', 'type', 'bridge', 'stp_state', '0', 'forward_delay', '0', 'mcast_snooping', '0')
-    run('ip', 'tuntap', 'add', 'tap', 'mode', 'tap')
+    make_tap('tap')
     ip('add', IFACE, 'type', 'veth', 'peer', 'name', 'p0br')
-    for port in ('tap', 'p0br'):
-        ip('set', port, 'mtu', str(LINK_MTU))
-        ip('set', port, 'master', 'br0', 'up')
+    ip('set', 'p0br', 'mtu', str(LINK_MTU))
+    ip('set', 'p0br', 'master', 'br0', 'up')
     ip('set', IFACE, 'up')
     # perftest's words go in segments that the machine can always take
     ip('set', 'br0', 'mtu', '1500', 'up')
     run('ip', 'addr', 'add', HOST + '/24', 'dev', 'br0')
 
 
+def make_tap(name):
+    """A port of the bridge for a card of the machine."""
+    run('ip', 'tuntap', 'add', name, 'mode', 'tap')
+    run('ip', 'link', 'set', name, 'mtu', str(LINK_MTU))
+    run('ip', 'link', 'set', name, 'master', 'br0', 'up')
+
+
+def card(tap, device):
+    """QEMU's words for a card on that tap."""
+    return ['-netdev', 'tap,id=%s,ifname=%s,script=no,downscript=no,vhost=off' % (tap, tap),
+            '-device', device + ',romfile=,netdev=' + tap]
+
+
 class Machine:
-    def __init__(self, kernel, initramfs, place):
+    def __init__(self, kernel, initramfs, place, memory=MEMORY, cards=(), more=(), append=''):
+        """`cards`: further ones on the bridge, as `-device` has them; `more`: further words for QEMU;
+        `append`: for the kernel."""
         make_network()
+        self.memory, self.append = memory, append
+        self.devices = list(more) + card('tap', VIRTIO + ',mac=02:52:49:47:00:01')
+        for n, device in enumerate(cards, 1):
+            make_tap('tap%d' % n)
+            self.devices += card('tap%d' % n, '%s,mac=02:52:49:47:01:%02x' % (device, n))
         self.console = os.path.join(place, 'console.log')
         self.tokens = 0
         self.heard = ''
@@ -89,12 +110,10 @@ class Machine:
 
     def command(self, kernel, initramfs, fd):
         return [QEMU, '-machine', 'q35', '-accel', 'tcg,thread=multi', '-cpu', CPU,
-                '-m', str(MEMORY), '-nodefaults', '-no-user-config', '-display', 'none',
+                '-m', str(self.memory), '-nodefaults', '-no-user-config', '-display', 'none',
                 '-no-reboot', '-serial', 'file:' + self.console,
-                '-kernel', kernel, '-initrd', initramfs, '-append', APPEND,
-                '-netdev', 'tap,id=data,ifname=tap,script=no,downscript=no,vhost=off',
-                '-device', 'virtio-net-pci,netdev=data,mac=02:52:49:47:00:01,mrg_rxbuf=on,romfile=,'
-                + OFFLOADS,
+                '-kernel', kernel, '-initrd', initramfs,
+                '-append', ' '.join((APPEND, self.append)), *self.devices,
                 '-chardev', 'socket,id=line,fd=%d' % fd, '-device', 'virtio-serial-pci',
                 '-device', 'virtserialport,chardev=line']
 
@@ -150,12 +169,41 @@ class Machine:
         """Waits until something in the machine listens on the TCP port."""
         command = 'for i in $(seq %d); do grep -q ":%04X .* 0A " /proc/net/tcp /proc/net/tcp6 && ' \
             'exit 0; usleep 100000; done; exit 1' % (seconds * 10, port)
-        status, text = self.wait(self.start(command, seconds), seconds + 5)
-        self.heard = text + self.heard      # it is not ours
-        return status == 0
+        return self.wait(self.start(command, seconds), seconds + 5)[0] == 0
 
     def kill(self, program):
         self.do('killall -9 %s || true' % program)
 
     def stop(self):
         self.qemu.kill()
+
+
+class Guest:
+    """A program in the machine, with the face of a Process. What it prints is kept there: several
+    may run at a time."""
+
+    def __init__(self, machine, command, seconds):
+        self.machine = machine
+        self.command = command
+        self.file = '/tmp/said%d' % machine.tokens
+        self.token = machine.start('%s >%s 2>&1' % (' '.join(command), self.file), seconds)
+        self.status = None
+
+    def wait(self, seconds):
+        if self.status is None:
+            self.status, _ = self.machine.wait(self.token, seconds)
+        return self.status
+
+    def listens(self, port, seconds):
+        """Whether something in the machine listens on that TCP port."""
+        return self.wait(0) is None and self.machine.listens(port, seconds)
+
+    def kill(self):
+        if self.wait(0) is None:
+            # a launcher becomes the program behind its --
+            at = self.command.index('--') + 1 if '--' in self.command else 0
+            self.machine.kill(self.command[at])
+            self.wait(5)
+
+    def output(self):
+        return self.machine.do('cat ' + self.file)

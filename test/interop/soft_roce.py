@@ -113,34 +113,6 @@ def ours(launcher, case):
                    command(case, True))
 
 
-class Theirs:
-    """The program in the machine, with the face of a Process."""
-
-    def __init__(self, machine, case):
-        self.machine = machine
-        self.command = command(case, False)
-        self.text = ''
-        self.token = machine.start(' '.join(self.command), HANG)
-        self.status = None
-
-    def wait(self, seconds):
-        if self.status is None:
-            self.status, self.text = self.machine.wait(self.token, seconds)
-        return self.status
-
-    def listens(self, port, seconds):
-        """Whether something in the machine listens on that TCP port."""
-        return self.wait(0) is None and self.machine.listens(port, seconds)
-
-    def kill(self):
-        if self.wait(0) is None:
-            self.machine.kill(self.command[0])
-            self.wait(5)
-
-    def output(self):
-        return self.text
-
-
 def said(case, output):
     """What the client measured, or which status it saw; raises Failure when it is another."""
     if case.program != 'peer':
@@ -151,11 +123,9 @@ def said(case, output):
     return seen.group(0)
 
 
-def run_case(launcher, machine, case, ends):
-    """(whether it passed, what it measured or what is wrong, the outputs when it failed)."""
-    makers = [lambda: Theirs(machine, case), lambda: ours(launcher, case)]
-    if case.role == 'server':
-        makers.reverse()
+def run_ends(makers, judge, ends):
+    """Starts the server and then the client; both must end well. (Whether it passed, what the judge
+    says of the client's output or what is wrong, the outputs when it failed)."""
     try:
         ends.append(makers[0]())
         if not ends[0].listens(TCP_PORT, HANG):
@@ -167,7 +137,7 @@ def run_case(launcher, machine, case, ends):
                 raise Failure('the %s still runs after %d s' % (who, HANG))
             if status:
                 raise Failure('the %s ended with status %d' % (who, status))
-        return True, said(case, ends[1].output()), ''
+        return True, judge(ends[1].output()), ''
     except Failure as e:
         for p in ends:
             p.kill()
@@ -178,17 +148,23 @@ def run_case(launcher, machine, case, ends):
             p.kill()
 
 
-def run_fairly(launcher, machine, case):
-    """As run_case; what failed because QEMU waited for a CPU is told, and run again."""
+def run_fairly(machine, title, makers, judge):
+    """As run_ends; what failed because QEMU waited for a CPU is told, and run again."""
     for left in reversed(range(AGAIN)):
-        ends = []
         with starved.Watch([machine.qemu]) as watch:
-            ok, text, log = run_case(launcher, machine, case, ends)
+            ok, text, log = run_ends(makers, judge, [])
         if ok or not left or not RETRY_EXCEEDED.search(log) or not watch.starved():
             break
         print('again %s: QEMU waited %.2f s of %.1f s for a CPU'
-              % (name(case), watch.longest, starved.WINDOW), flush=True)
+              % (title, watch.longest, starved.WINDOW), flush=True)
     return ok, text, log
+
+
+def run_case(launcher, machine, case):
+    makers = [lambda: rig.Guest(machine, command(case, False), HANG), lambda: ours(launcher, case)]
+    if case.role == 'server':
+        makers.reverse()
+    return run_fairly(machine, name(case), makers, lambda output: said(case, output))
 
 
 def run_all(launcher, machine, words):
@@ -205,7 +181,7 @@ def run_all(launcher, machine, words):
             if mtu != case.mtu:
                 mtu = case.mtu
                 machine.set_mtu(MTUS[mtu])
-            ok, text, log = run_fairly(launcher, machine, case)
+            ok, text, log = run_case(launcher, machine, case)
         passed, failed = passed + ok, failed + (not ok)
         print('%s %s (%.1f s): %s' % ('ok  ' if ok else 'FAIL', name(case),
                                       time.monotonic() - start, text), flush=True)
