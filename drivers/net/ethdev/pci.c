@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <rte_ethdev.h>
+
 #include "ethdev.h"
 
 #define ADDRESS_LEN 24
@@ -63,6 +65,17 @@ pci_eal_args(const struct port_conf *conf, char *out, size_t out_len, char *why,
 	return ret;
 }
 
+/* A card agrees with its neighbour first, and programs look at the state of a port once: without a
+ * link DPDK gives up after some seconds. */
+static void
+await_link(const struct port *p)
+{
+	const struct ethdev *e = p->priv;
+	struct rte_eth_link link;
+
+	(void)rte_eth_link_get(e->port_id, &link);
+}
+
 static int
 pci_open(struct port *p, const struct port_conf *conf, char *why, size_t why_len)
 {
@@ -81,6 +94,8 @@ pci_open(struct port *p, const struct port_conf *conf, char *why, size_t why_len
 	full_address(conf->args, address);
 	ret = ethdev_open(p, &eth, why, why_len);
 	p->carrier = true;
+	if (ret == 0)
+		await_link(p);
 	if (ret == 0 && ethdev_mac_given(conf->mac))
 		memcpy(p->mac, conf->mac, 6);
 	return ret;
