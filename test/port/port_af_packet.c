@@ -2,6 +2,7 @@
 /* af_packet on both ends of a veth, in network namespaces that end with the test. */
 #include "port_rig.h"
 
+#include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <arpa/inet.h>
@@ -298,6 +299,54 @@ port_af_packet__kill_leaves_nothing(void)
 	close(fds[1]);
 }
 
+/* The group's number of the other packet socket of ours that has a group; -1: there is none. */
+static int
+group_beside(int held)
+{
+	for (int fd = 3; fd < 256; fd++) {
+		int arg = 0;
+		socklen_t len = sizeof(arg);
+
+		if (fd != held && getsockopt(fd, SOL_PACKET, PACKET_FANOUT, &arg, &len) == 0 && arg)
+			return arg & 0xffff;
+	}
+	return -1;
+}
+
+/* The number that DPDK would give its fanout group is taken, on the interface or on another one. */
+static int
+second_of_its_number(struct rig *r)
+{
+	static const char *const held_on[] = { "plxb", "plxa" };
+	char spec[] = "af_packet:plxa";
+	int number = (getpid() ^ (int)if_nametoindex("plxa")) & 0xffff;
+	int how = PACKET_FANOUT_HASH | PACKET_FANOUT_FLAG_DEFRAG | PACKET_FANOUT_FLAG_ROLLOVER;
+	int arg = number | how << 16;
+
+	for (int i = 0; i < 2; i++) {
+		struct sockaddr_ll ll = {
+			.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL),
+			.sll_ifindex = (int)if_nametoindex(held_on[i]),
+		};
+		int fd = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL));
+
+		RIG_CHECK(fd >= 0 && bind(fd, (const struct sockaddr *)&ll, sizeof(ll)) == 0);
+		RIG_CHECK(setsockopt(fd, SOL_PACKET, PACKET_FANOUT, &arg, sizeof(arg)) == 0);
+		RIG_CHECK(rig_open(r, spec, i > 0) == 0);
+		RIG_CHECK(group_beside(fd) != number);
+		port_close(&r->port);
+		close(fd);
+	}
+	return 0;
+}
+
+static void
+port_af_packet__number_taken(void)
+{
+	CHECK_EQ(make_veth(4200), 0);
+	CHECK_EQ(rig_alone(second_of_its_number), 0);
+}
+
 /* A second process may not take the same interface with the same MAC while the first has it. */
 static int
 holder(struct rig *r)
@@ -392,6 +441,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(port_af_packet__vlan),
 	CHECK_CASE(port_af_packet__bell),
 	CHECK_CASE(port_af_packet__kill_leaves_nothing),
+	CHECK_CASE(port_af_packet__number_taken),
 	CHECK_CASE(port_af_packet__one_owner),
 	CHECK_CASE(port_af_packet__refuses),
 	CHECK_CASE(port_iface_has_addr__both_families),
