@@ -177,6 +177,8 @@ bool core_late_ok(const struct core *c, uint64_t tsc);
 void core_posts_begin(struct core *c, enum core_how how);
 /* After a round received so many frames: lets ACKs go that have waited long enough. */
 void core_acks(struct core *c, enum core_how how, unsigned int received);
+/* After the QPs' turns: ACKs that wait go behind what a post sends. */
+void core_acks_join(struct core *c, enum core_how how);
 /* Sends all that waits, before the control side changes a QP. */
 void core_settle(struct core *c);
 

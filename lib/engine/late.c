@@ -6,7 +6,8 @@
  * An ACK is put off so that the answer of a program that is waiting for the message goes out first,
  * and so that one ACK stands for all frames that come one after another. It leaves in the first
  * round that receives nothing, or after CORE_LATE_NS: at once for a program that looks more seldom
- * than that.
+ * than that. When the answer is posted it goes behind it in the same burst: who sent the message may
+ * be waiting for both, and a burst of its own costs the port and the peer as much again.
  *
  * A post is put off when it follows upon several others without a poll between them, so that those
  * that come now become one burst: a burst of one frame costs the port as much as one of sixteen. The
@@ -38,6 +39,15 @@ core_acks(struct core *c, enum core_how how, unsigned int received)
 		c->late_since = c->x.now;
 	else if (!c->x.hold_acks || !more_come || c->x.now - c->late_since >= CORE_LATE_NS)
 		xport_release_acks(&c->x);
+}
+
+void
+core_acks_join(struct core *c, enum core_how how)
+{
+	if (how != CORE_ROUND_POST || list_empty(&c->x.late) || !c->out.used)
+		return;
+	xport_release_acks(&c->x);
+	core_sched(c);
 }
 
 bool

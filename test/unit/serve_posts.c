@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which posts of a client leave at once, and which wait for company. */
+/* Which posts of a client leave at once, which wait for company, and what goes with them. */
 #include "engine/core.h"
 #include "serve_fixture.h"
 
@@ -35,8 +35,41 @@ local_drive__few_posts_never_wait(void)
 	CHECK_EQ(end_world(), 0);
 }
 
+static void
+answer(struct core *c)
+{
+	uint64_t frames = num_sent(c), acks = cnt_read(&c->cnt.cnt[CNT_TX_ACKS]);
+	struct plx_cqe cqe;
+
+	post_send(&w.a, &(struct send){ .opcode = WR_RDMA_WRITE, .len = 8, .to = 2 << 20 });
+	CHECK_EQ(num_sent(c) - frames, 1);
+	drive(CTL_DRIVE_POLL);
+	post_send(&w.b, &(struct send){ .opcode = WR_RDMA_WRITE, .len = 8, .to = 3 << 20 });
+	CHECK_EQ(num_sent(c) - frames, 3);
+	CHECK_EQ(cnt_read(&c->cnt.cnt[CNT_TX_ACKS]) - acks, 1);
+	CHECK(poll(&cqe));
+	CHECK(poll(&cqe));
+}
+
+/* An ACK waits for the answer to be posted, and then leaves in its burst. Often, for on a slow machine
+ * it may have waited long enough before. */
+static void
+core_acks_join__behind_an_answer(void)
+{
+	struct core *c;
+
+	CHECK_EQ(start_world("inline"), 0);
+	c = eng_core(stack_running()->eng, 0);
+	idle_stop(c);
+	drive(CTL_DRIVE_POLL);
+	for (unsigned int i = 0; i < 50; i++)
+		answer(c);
+	CHECK_EQ(end_world(), 0);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(local_drive__few_posts_never_wait),
+	CHECK_CASE(core_acks_join__behind_an_answer),
 };
 
 CHECK_MAIN(cases)
