@@ -43,9 +43,14 @@ set_log_level(void)
 	static const char *const names[] = { "error", "warning", "info", "debug" };
 	const char *want = getenv("POLLUX_LOG");
 
-	for (unsigned int i = 0; want && i < 4; i++)
-		if (strcmp(want, names[i]) == 0)
+	if (!want)
+		return;
+	for (unsigned int i = 0; i < 4; i++)
+		if (strcmp(want, names[i]) == 0) {
 			log_set_level((enum log_level)i);
+			return;
+		}
+	log_line(PLX_LOG_WARN, "POLLUX_LOG=%.32s: there are error, warning, info and debug", want);
 }
 
 static void

@@ -42,10 +42,13 @@ tally_close(struct stack *s)
 static void
 tell(void *arg, const char *name, const char *text, uint64_t n)
 {
-	const struct stack *s = arg;
+	struct stack *s = arg;
 
-	if (s->tally_fd >= 0)
-		dprintf(s->tally_fd, "%-24s %12" PRIu64 "  %s\n", name, n, text);
+	if (s->tally_fd >= 0 && dprintf(s->tally_fd, "%-24s %12" PRIu64 "  %s\n", name, n, text) < 0) {
+		log_line(PLX_LOG_ERR, "counters \"%s\": %s: it does not hold them all", s->conf.counters,
+			 strerror(errno));
+		tally_close(s);
+	}
 	if (n)
 		log_line(PLX_LOG_DBG, "%" PRIu64 " %s", n, text);
 }

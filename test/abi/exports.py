@@ -105,14 +105,15 @@ def check_program(program):
 
 def check_man(header, folder):
     build = open(os.path.join(folder, "meson.build")).read()
-    named = []
+    named, inner = [], []
     for page in sorted(os.listdir(folder)):
         if page.endswith(".3"):
             text = open(os.path.join(folder, page)).read()
+            inner += [f"{page} tells of {n}" for n in re.findall(r"\b__plx_\w+", text)]
             names = re.search(r"\.SH NAME\n(.*?)\n\\-", text, flags=re.S)[1]
             named += re.findall(r"\w+", names)
     calls = {n for n in declarations(header) if not n.startswith("__")}
-    lines = [f"{n}: no page" for n in sorted(calls - set(named))]
+    lines = inner + [f"{n}: no page" for n in sorted(calls - set(named))]
     lines += [f"{n}: {named.count(n)} pages" for n in sorted(calls) if named.count(n) > 1]
     lines += [f"{n}: not installed" for n in sorted(calls) if f"'{n}'" not in build]
     print(*lines, sep="\n", end="\n" if lines else "")

@@ -212,7 +212,8 @@ def start(launcher, perf, hosts, where, case):
         return [Process(hosts[0].command(*command(launcher, where, port, 1, bad, [perf, *args])))]
     ports = ['memif:%s/s,%s' % (where, role) for role in ('server', 'client')] \
         if port == 'memif' else ['af_packet:' + h.iface for h in hosts]
-    tcp = ['-p', str(TCP_PORT)]
+    # beside a bad network nobody must give up because the peer waits for a CPU as well
+    tcp = ['-p', str(TCP_PORT), '--timeout', '16']
     server = Process(hosts[0].command(*command(launcher, where, ports[0], 1, bad, [perf, *tcp])))
     if not server.listens(TCP_PORT, HANG):
         return [server]
@@ -245,6 +246,14 @@ def run(launcher, perf, hosts, case):
     return wrong, frames
 
 
+def full_disk(launcher):
+    """A file that cannot hold the counters is told of, in one line."""
+    p = Process([launcher, '--counters', '/dev/full', '--', 'ibv_devices'])
+    status = p.wait(HANG)
+    lines = p.output().count('No space left on device')
+    return ['status %s, %d lines: %s' % (status, lines, p.output())] if status or lines != 1 else []
+
+
 def main(launcher, perf):
     if not shutil.which('tshark'):
         sandbox.skip('there is no tshark here')
@@ -258,6 +267,9 @@ def main(launcher, perf):
               flush=True)
         for line in wrong:
             print('     ' + line, flush=True)
+    wrong = full_disk(launcher)
+    passed, failed = passed + (not wrong), failed + bool(wrong)
+    print('%s full disk %s' % ('FAIL' if wrong else 'ok  ', ' '.join(wrong)))
     print('%d passed, %d failed, 0 skipped' % (passed, failed))
     return 1 if failed else 0
 
