@@ -195,6 +195,26 @@ end_of_cq(struct qp *qp, struct xport *x)
 	status_flush(qp, x);
 }
 
+/*
+ * An ACK that may wait and did not go in this turn. It waits only while its QP has nothing else to do: a
+ * QP that always has more to send would never be found among those that wait.
+ */
+static bool
+put_off(struct qp *qp, struct xport *x, uint32_t quantum, uint32_t *used, bool more)
+{
+	bool waited = qp->waited;
+
+	qp->waited = false;
+	if (!x->hold_acks || !resp_due(qp))
+		return more;
+	if (!more && !waited) {
+		qp_put_off(qp, x);
+		return false;
+	}
+	qp->resp.ack_now = true;
+	return run_responses(qp, x, quantum, used) || more;
+}
+
 bool
 qp_run(struct qp *qp, struct xport *x, uint32_t quantum)
 {
@@ -214,9 +234,7 @@ qp_run(struct qp *qp, struct xport *x, uint32_t quantum)
 		list_del(&qp->run);
 		more = true;
 	}
-	if (!more && x->hold_acks && resp_due(qp))
-		qp_put_off(qp, x);
-	return more;
+	return put_off(qp, x, quantum, &used, more);
 }
 
 uint64_t

@@ -88,6 +88,7 @@ struct resp {
 	struct psn ack_psn;	/* last SEND or WRITE packet executed: what an ACK may name (C3, C4) */
 	enum resp_msg msg;
 	bool ack_due;
+	bool ack_now;			/* ... and waits no longer; counts only while it is due */
 	bool quiet;		/* a NAK 0x60 or RNR NAK went out: no other until epsn came (C2, N16) */
 	bool established;	/* COMM_EST was raised */
 	uint8_t nak;		/* syndrome due, 0: none */
@@ -108,6 +109,7 @@ struct qp {
 	uint32_t mtu;		/* bytes */
 	bool fatal;		/* a CQ of ours overflowed: to be ended at the next run (D-6) */
 	bool late;		/* `run` stands in xport.late, not in xport.run */
+	bool waited;		/* it stood there before it was kicked: its ACK waits no longer */
 	struct req req;
 	struct retry retry;
 	struct resp resp;
@@ -138,6 +140,7 @@ qp_kick(struct qp *qp, struct xport *x)
 		if (!qp->late)
 			return false;
 		list_del(&qp->run);
+		qp->waited = true;
 	}
 	qp->late = false;
 	list_push(&x->run, &qp->run);

@@ -163,7 +163,7 @@ resp_due_now(const struct qp *qp, const struct xport *x)
 {
 	const struct resp *r = &qp->resp;
 
-	return r->rd_pending || r->nak || (r->ack_due && !x->hold_acks);
+	return r->rd_pending || r->nak || (r->ack_due && (r->ack_now || !x->hold_acks));
 }
 
 /* Whatever it answers, the MSN says how far this end is now: so it never goes back (C22). */
@@ -346,6 +346,6 @@ resp_send(struct qp *qp, struct xport *x)
 		return send_nak(qp, x);
 	len = send_ack(qp, x, r->ack_psn);
 	if (len)
-		r->ack_due = false;
+		r->ack_due = r->ack_now = false;
 	return len;
 }
