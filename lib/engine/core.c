@@ -78,7 +78,6 @@ core_round(struct core *c, enum core_how how)
 	}
 	core_acks(c, how, received);
 	found += core_sched(c);
-	core_acks_join(c, how);
 	found += core_tx(c);
 	found += core_notify(c);
 	if (__builtin_expect(c->peers != NULL, 0))

@@ -101,6 +101,7 @@ struct core {
 	bool serves_port;		/* polls its queue, and lib/net is this core's */
 	struct peer *peers;		/* by index; NULL: there is one core */
 	uint32_t peer_turn;		/* who of them comes first */
+	bool peers_first;		/* ... and whether before this core itself */
 	struct engine *engine;
 	struct port *port;
 	struct net *net;		/* on the others for its GIDs only, which never change */
@@ -175,10 +176,9 @@ unsigned int core_notify(struct core *c);
 bool core_late_ok(const struct core *c, uint64_t tsc);
 /* A round begins: what was put off goes now. */
 void core_posts_begin(struct core *c, enum core_how how);
-/* After a round received so many frames: lets ACKs go that have waited long enough. */
+/* After a round received so many frames: lets ACKs go that have waited long enough, before what was
+ * posted. */
 void core_acks(struct core *c, enum core_how how, unsigned int received);
-/* After the QPs' turns: ACKs that wait go behind what a post sends. */
-void core_acks_join(struct core *c, enum core_how how);
 /* Sends all that waits, before the control side changes a QP. */
 void core_settle(struct core *c);
 

@@ -20,7 +20,10 @@ next(const struct eng_feed *f)
 	       cqe : NULL;
 }
 
-/* The home core. True: there may be more. */
+/*
+ * The home core. True: there may be more. The place in the feed is free before the program can see the
+ * completion and post anew for it: so the feed is full only when the CQ itself would be.
+ */
 static bool
 move(struct core *c, struct eng_feed *f)
 {
@@ -28,11 +31,12 @@ move(struct core *c, struct eng_feed *f)
 	uint32_t n = 0;
 
 	while (n < CORE_FEED && (cqe = next(f))) {
-		xport_forward(&c->x, &f->home->cq, cqe);
-		f->head++;
+		struct plx_cqe moved = *cqe;
+
+		__atomic_store_n(&f->at.cq.ctl->head, ++f->head, __ATOMIC_RELEASE);
+		xport_forward(&c->x, &f->home->cq, &moved);
 		n++;
 	}
-	__atomic_store_n(&f->at.cq.ctl->head, f->head, __ATOMIC_RELEASE);
 	return n == CORE_FEED;
 }
 

@@ -175,18 +175,22 @@ choose_step(struct core *c, uint64_t tsc, bool program)
 	return RTE_MAX(RTE_MIN(step, i->timer_ns), TWHEEL_GRAIN_NS);
 }
 
-/* The bells of a dedicated core say whether it must be woken. */
-static void
+/* The bells of a dedicated core say whether it must be woken. False: they could not be told, for a
+ * control thread has the core. */
+static bool
 tell_clients(struct core *c, uint32_t asleep)
 {
-	if (!c->own_thread || !core_try(c, false))
-		return;
+	if (!c->own_thread)
+		return true;
+	if (!core_try(c, false))
+		return false;
 	list_for_each(n, &c->clients)
 		__atomic_store_n(&container_of(n, struct core_client, node)->ring->asleep, asleep,
 				 __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	while (core_leave(c))
 		core_round(c, CORE_ROUND_POST);
+	return true;
 }
 
 /* Waits for `ns`, for core_wake(), and for frames if `program` does not look for them itself. */
@@ -228,7 +232,8 @@ sleep_for(struct core *c, uint64_t ns, bool program)
 		__atomic_store_n(&i->deadline, i->now + ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&i->until, rte_rdtsc() + ticks(i, ns), __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	tell_clients(c, 1);
+	if (!tell_clients(c, 1))
+		ns = STEP_MIN_NS;	/* nobody would wake it */
 	if (!program) {
 		nothing = look(c, true) == 0;
 		ns = RTE_MIN(ns, RTE_MAX(i->timer_ns, TWHEEL_GRAIN_NS));

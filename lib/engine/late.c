@@ -3,11 +3,11 @@
  * What may wait a little, and until when? Called by the loop, with the lock; core_post_waits() by any
  * thread.
  *
- * An ACK is put off so that the answer of a program that is waiting for the message goes out first,
- * and so that one ACK stands for all frames that come one after another. It leaves in the first
- * round that receives nothing, or after CORE_LATE_NS: at once for a program that looks more seldom
- * than that. When the answer is posted it goes behind it in the same burst: who sent the message may
- * be waiting for both, and a burst of its own costs the port and the peer as much again.
+ * An ACK is put off so that it goes in one burst with the answer of a program that is waiting for the
+ * message, and so that one ACK stands for all frames that come one after another. It leaves in the
+ * first round that receives nothing, or after CORE_LATE_NS: at once for a program that looks more
+ * seldom than that. An answer never overtakes it: who gets one may count on the place in its send
+ * queue being free, for with other devices it is.
  *
  * A post is put off when it follows upon several others without a poll between them, so that those
  * that come now become one burst: a burst of one frame costs the port as much as one of sixteen. The
@@ -33,21 +33,12 @@ core_late_ok(const struct core *c, uint64_t tsc)
 void
 core_acks(struct core *c, enum core_how how, unsigned int received)
 {
-	bool more_come = how == CORE_ROUND_POST || received;
+	bool answers = how == CORE_ROUND_POST;
 
 	if (list_empty(&c->x.late))
 		c->late_since = c->x.now;
-	else if (!c->x.hold_acks || !more_come || c->x.now - c->late_since >= CORE_LATE_NS)
+	else if (!c->x.hold_acks || answers || !received || c->x.now - c->late_since >= CORE_LATE_NS)
 		xport_release_acks(&c->x);
-}
-
-void
-core_acks_join(struct core *c, enum core_how how)
-{
-	if (how != CORE_ROUND_POST || list_empty(&c->x.late) || !c->out.used)
-		return;
-	xport_release_acks(&c->x);
-	core_sched(c);
 }
 
 bool

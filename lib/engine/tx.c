@@ -177,6 +177,25 @@ send(struct core *c)
 	return sent;
 }
 
+/* Of several cores one has the port: every other time it sends for the others first, so that a port
+ * which takes less than all takes something of everybody. */
+static uint32_t
+send_beside_peers(struct core *c)
+{
+	uint32_t sent = 0;
+
+	if (!c->serves_port)
+		return c->num_txq ? handoff_tx_give(c) : 0;
+	c->peers_first = !c->peers_first;
+	if (c->peers_first)
+		sent = handoff_tx_send(c);
+	if (c->num_txq)
+		sent += send(c);
+	if (!c->peers_first)
+		sent += handoff_tx_send(c);
+	return sent;
+}
+
 unsigned int
 core_tx(struct core *c)
 {
@@ -184,10 +203,10 @@ core_tx(struct core *c)
 
 	if (c->out.used)
 		collect(c);
-	if (c->num_txq)
-		sent = __builtin_expect(c->serves_port, 1) ? send(c) : handoff_tx_give(c);
-	if (__builtin_expect(c->peers != NULL, 0) && c->serves_port && !c->num_txq)
-		sent += handoff_tx_send(c);
+	if (__builtin_expect(c->peers != NULL, 0))
+		sent = send_beside_peers(c);
+	else if (c->num_txq)
+		sent = send(c);
 	if (__builtin_expect(c->gather != NULL, 0))
 		gather_round(c);
 	set_cap(c);

@@ -119,6 +119,16 @@ join(struct core *c, void *arg)
 	return core_qp_add(c, &q->e);
 }
 
+/* It could not join, and what it allocated goes. */
+static int
+stay_out(struct core *c, void *arg)
+{
+	struct qpair *q = arg;
+
+	qp_fini(q->e.qp, core_xport(c));
+	return 0;
+}
+
 /* Random numbers without repetition until all have been out: with one core a QPN rests for 2^24
  * creations. The low bits name the core. */
 static uint32_t
@@ -140,11 +150,15 @@ number_and_join(struct stack *s, struct qpair *q, struct qp_conf *conf)
 		if (conf->qpn <= 1 || conf->qpn == 0xffffff)
 			continue;	/* SMI, GSI, multicast (A18) */
 		rc = qp_init(q->e.qp, conf);
+		if (rc < 0)
+			return rc;
+		rc = eng_call(q->core, join, q);
 		if (rc == 0)
-			rc = eng_call(q->core, join, q);
+			return 0;
+		eng_call(q->core, stay_out, q);
+		memset(q->e.qp, 0, qp_size());
 		if (rc != -EEXIST)
 			return rc;
-		memset(q->e.qp, 0, qp_size());
 	}
 	return -ENOMEM;
 }

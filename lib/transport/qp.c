@@ -200,19 +200,15 @@ end_of_cq(struct qp *qp, struct xport *x)
  * QP that always has more to send would never be found among those that wait.
  */
 static bool
-put_off(struct qp *qp, struct xport *x, uint32_t quantum, uint32_t *used, bool more)
+put_off(struct qp *qp, struct xport *x, bool more)
 {
-	bool waited = qp->waited;
-
-	qp->waited = false;
 	if (!x->hold_acks || !resp_due(qp))
 		return more;
-	if (!more && !waited) {
+	if (more)
+		qp->resp.ack_now = true;	/* it goes first in the next turn */
+	else
 		qp_put_off(qp, x);
-		return false;
-	}
-	qp->resp.ack_now = true;
-	return run_responses(qp, x, quantum, used) || more;
+	return more;
 }
 
 bool
@@ -234,7 +230,7 @@ qp_run(struct qp *qp, struct xport *x, uint32_t quantum)
 		list_del(&qp->run);
 		more = true;
 	}
-	return put_off(qp, x, quantum, &used, more);
+	return put_off(qp, x, more);
 }
 
 uint64_t

@@ -109,7 +109,6 @@ struct qp {
 	uint32_t mtu;		/* bytes */
 	bool fatal;		/* a CQ of ours overflowed: to be ended at the next run (D-6) */
 	bool late;		/* `run` stands in xport.late, not in xport.run */
-	bool waited;		/* it stood there before it was kicked: its ACK waits no longer */
 	struct req req;
 	struct retry retry;
 	struct resp resp;
@@ -140,7 +139,7 @@ qp_kick(struct qp *qp, struct xport *x)
 		if (!qp->late)
 			return false;
 		list_del(&qp->run);
-		qp->waited = true;
+		qp->resp.ack_now = true;	/* it waited already */
 	}
 	qp->late = false;
 	list_push(&x->run, &qp->run);

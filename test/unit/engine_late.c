@@ -103,12 +103,14 @@ core_acks__wait_while_frames_come(void)
 	CHECK(acks_held(CORE_ROUND_WHOLE, 1, 1000));
 	list_push(&core.x.late, (struct list_node *)(void *)qp);	/* its first member */
 	CHECK(acks_held(CORE_ROUND_WHOLE, 1, 1001));
-	CHECK(acks_held(CORE_ROUND_POST, 0, 1000 + CORE_LATE_NS - 1));
+	CHECK(acks_held(CORE_ROUND_WHOLE, 1, 1000 + CORE_LATE_NS - 1));
 	CHECK(!acks_held(CORE_ROUND_WHOLE, 1, 1000 + CORE_LATE_NS));
 	CHECK(list_empty(&core.x.late) && !list_empty(&core.x.run));
 	list_push(&core.x.late, list_pop(&core.x.run));
 	core.late_since = 5000;
 	CHECK(!acks_held(CORE_ROUND_WHOLE, 0, 5001));
+	list_push(&core.x.late, list_pop(&core.x.run));
+	CHECK(!acks_held(CORE_ROUND_POST, 0, 5002));	/* before the answer */
 	free(qp);
 }
 

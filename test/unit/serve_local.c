@@ -156,7 +156,8 @@ serve_create_qp__thousand_times(void)
 			before = mallinfo2().uordblks;
 	}
 	after = mallinfo2().uordblks;
-	CHECK(after <= before + 4096);
+	/* what another thread freed stays with it: some blocks of each size */
+	CHECK(after <= before + 16384);
 	for (int i = 0; i < 1000; i++)
 		for (int j = 0; j < i; j++)
 			CHECK(seen[i] != seen[j]);

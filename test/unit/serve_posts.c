@@ -54,7 +54,7 @@ answer(struct core *c)
 /* An ACK waits for the answer to be posted, and then leaves in its burst. Often, for on a slow machine
  * it may have waited long enough before. */
 static void
-core_acks_join__behind_an_answer(void)
+core_acks__with_an_answer(void)
 {
 	struct core *c;
 
@@ -69,7 +69,7 @@ core_acks_join__behind_an_answer(void)
 
 static const struct check_case cases[] = {
 	CHECK_CASE(local_drive__few_posts_never_wait),
-	CHECK_CASE(core_acks_join__behind_an_answer),
+	CHECK_CASE(core_acks__with_an_answer),
 };
 
 CHECK_MAIN(cases)
