@@ -136,10 +136,12 @@ def in_order(modules, names):
 
 
 def libraries(path):
-    """Everything that the dynamic linker would load for it."""
+    """Everything that the dynamic linker would load for it, in the machine: not what a build tree in
+    LD_LIBRARY_PATH puts in front here."""
+    env = {name: value for name, value in os.environ.items() if name != 'LD_LIBRARY_PATH'}
     # a static program makes ldd fail
     text = subprocess.run(['ldd', path], check=False, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL).stdout.decode()
+                          stderr=subprocess.DEVNULL, env=env).stdout.decode()
     return [os.path.normpath(path) for path in re.findall(r'(/\S+) \(', text)]
 
 

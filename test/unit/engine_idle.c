@@ -102,7 +102,8 @@ idle__sleeps_by_what_there_is(void)
 	wake_up();
 	connected = longest_sleep(100);
 	CHECK(connected > 100000 && connected <= 410000);
-	core->num_qps = core->connected = 0;
+	__atomic_store_n(&core->num_qps, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&core->connected, 0, __ATOMIC_RELAXED);
 	stop();
 }
 

@@ -15,6 +15,9 @@
 #include "ethdev.h"
 
 #define ADDRESS_LEN 24
+#define LINK_LOOK_US 50000u
+#define LINK_LASTS 6u		/* looks at a link that is there to stay */
+#define LINK_LOOKS 180u		/* 9 s */
 #define PCI_RING 1024u
 #define PCI_MBUFS (2 * PCI_RING + 1024u)
 
@@ -65,15 +68,20 @@ pci_eal_args(const struct port_conf *conf, char *out, size_t out_len, char *why,
 	return ret;
 }
 
-/* A card agrees with its neighbour first, and programs look at the state of a port once: without a
- * link DPDK gives up after some seconds. */
+/* A card agrees with its neighbour first, loses the link once more meanwhile (e1000e), and programs look
+ * at the state of a port once: so the link must last. Without one the port opens all the same. */
 static void
 await_link(const struct port *p)
 {
 	const struct ethdev *e = p->priv;
 	struct rte_eth_link link;
 
-	(void)rte_eth_link_get(e->port_id, &link);
+	for (unsigned int looks = 0, up = 0; looks < LINK_LOOKS && up < LINK_LASTS; looks++) {
+		if (rte_eth_link_get_nowait(e->port_id, &link) < 0)
+			return;
+		up = link.link_status == RTE_ETH_LINK_UP ? up + 1 : 0;
+		usleep(LINK_LOOK_US);
+	}
 }
 
 static int
