@@ -231,7 +231,7 @@ gather_forget(struct core *c, const struct qp *qp)
 		if (!g->ticket[i].out || g->ticket[i].qp != qp)
 			continue;
 		g->ticket[i].qp = NULL;
-		g->orphans++;
+		g->orphans += !g->ticket[i].given_up;	/* that one nobody waits for */
 	}
 	recall(c, is_useless, 0);
 	take_back(g, &c->x);
