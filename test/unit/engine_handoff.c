@@ -112,7 +112,67 @@ handoff__two_threads(void)
 	CHECK_EQ(handoff_fill(ring), 0);
 }
 
+#define ROOM 8u
+
+static struct rte_mbuf mine[CORE_OUT], others[HANDOFF_SLOTS];
+static uint32_t room, sent_mine, sent_others;
+
+/* Less than this core has, every time. */
+static uint16_t
+full_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
+{
+	uint16_t k = (uint16_t)RTE_MIN(n, room);
+
+	(void)p;
+	(void)queue;
+	for (uint16_t i = 0; i < k; i++)
+		*(bufs[i] >= mine && bufs[i] < mine + CORE_OUT ? &sent_mine : &sent_others) += 1;
+	room -= k;
+	return k;
+}
+
+static bool
+is_up(struct port *p)
+{
+	(void)p;
+	return true;
+}
+
+/* A port that takes less than all takes something of every core. */
+static void
+core_tx__full_port_is_shared(void)
+{
+	static const struct port_driver drv = { .name = "full", .tx = full_tx, .link_up = is_up };
+	struct core *c = aligned_alloc(RTE_CACHE_LINE_SIZE, RTE_CACHE_LINE_ROUNDUP(sizeof(*c)));
+	struct engine engine = { .num_cores = 2 };
+	struct port port = { .drv = &drv };
+	struct rte_mbuf *bufs[HANDOFF_SLOTS];
+	struct peer peers[2] = { { .core = c }, { .core = c } };
+
+	memset(c, 0, sizeof(*c));
+	new_ring();
+	for (uint32_t i = 0; i < HANDOFF_SLOTS; i++)
+		bufs[i] = &others[i];
+	CHECK_EQ(handoff_put(ring, bufs, HANDOFF_SLOTS / 2), HANDOFF_SLOTS / 2);
+	peers[1].tx = ring;
+	c->engine = &engine;
+	c->port = &port;
+	c->peers = peers;
+	c->serves_port = true;
+	for (uint32_t round = 0; round < 20; round++) {
+		for (c->num_txq = 0; c->num_txq < CORE_OUT; c->num_txq++)
+			c->txq[c->num_txq] = &mine[c->num_txq];
+		room = ROOM;
+		core_tx(c);
+		CHECK_EQ(room, 0);
+	}
+	CHECK_EQ(sent_mine, 10 * ROOM);
+	CHECK_EQ(sent_others, 10 * ROOM);
+	free(c);
+}
+
 static const struct check_case cases[] = {
+	CHECK_CASE(core_tx__full_port_is_shared),
 	CHECK_CASE(handoff_put__takes_what_there_is_room_for),
 	CHECK_CASE(handoff_peek__leaves_what_was_not_taken),
 	CHECK_CASE(handoff__two_threads),

@@ -462,7 +462,21 @@ serve_create_qp__what_it_refuses(void)
 	CHECK_EQ(end_world(), 0);
 }
 
+/* Its number is another's: it takes the next and leaks nothing (the sanitizer looks). */
+static void
+serve_create_qp__number_taken(void)
+{
+	struct end first, second;
+
+	CHECK_EQ(start_world("inline"), 0);
+	CHECK_EQ(new_qp(&first), 0);
+	stack_running()->num_created[0]--;
+	CHECK(new_qp(&second) == 0 && second.m.qp_num != first.m.qp_num);
+	CHECK_EQ(end_world(), 0);
+}
+
 static const struct check_case cases[] = {
+	CHECK_CASE(serve_create_qp__number_taken),
 	CHECK_CASE(local_call__operations_inline),
 	CHECK_CASE(local_call__operations_dedicated),
 	CHECK_CASE(idle__serves_a_silent_program),
