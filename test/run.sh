@@ -117,8 +117,8 @@ else
 	fi
 	# shellcheck disable=SC2046
 	if configure build-tsan --buildtype=debugoptimized -Db_sanitize=thread -Db_lundef=false &&
-	   compile build-tsan $(programs_of build-tsan unit); then
-		tests build-tsan 8 unit
+	   compile build-tsan $(programs_of build-tsan threads); then
+		tests build-tsan 8 threads
 	else
 		broken=$((broken + 1))
 	fi
