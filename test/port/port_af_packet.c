@@ -8,7 +8,7 @@
 #include <arpa/inet.h>
 
 static uint32_t want_mtu;
-static const char *kind = "af_packet";
+static const char *kind;
 
 static const char *
 my_iface(const struct rig *r)
@@ -33,12 +33,13 @@ silence(void)
 	(void)!system("echo 1 2>/dev/null >/proc/sys/net/ipv6/conf/default/disable_ipv6");
 }
 
-/* A veth with the MTU, up. */
+/* A veth with the MTU, up, for ports of that kind: every case begins with this, whatever another left. */
 static int
-make_veth(uint32_t ip_mtu)
+make_veth(const char *port_kind, uint32_t ip_mtu)
 {
 	char command[512];
 
+	kind = port_kind;
 	want_mtu = ip_mtu;
 	silence();
 	(void)!system("ip link del plxa 2>/dev/null");
@@ -119,7 +120,7 @@ port_af_packet__exchange(void)
 	static const uint32_t mtus[] = { 1500, 4200, 9000 };
 
 	for (int i = 0; i < 3; i++) {
-		CHECK_EQ(make_veth(mtus[i]), 0);
+		CHECK_EQ(make_veth("af_packet", mtus[i]), 0);
 		CHECK_EQ(rig_pair(talk, talk), 0);
 	}
 }
@@ -146,14 +147,12 @@ port_af_xdp__exchange(void)
 {
 	static const uint32_t mtus[] = { 1500, 3400 };
 
-	kind = "af_xdp";
 	for (int i = 0; i < 2; i++) {
-		CHECK_EQ(make_veth(mtus[i]), 0);
+		CHECK_EQ(make_veth("af_xdp", mtus[i]), 0);
 		CHECK_EQ(rig_pair(talk, talk), 0);
 	}
-	CHECK_EQ(make_veth(4200), 0);
+	CHECK_EQ(make_veth("af_xdp", 4200), 0);
 	CHECK_EQ(rig_alone(too_long), 0);
-	kind = "af_packet";
 }
 
 /* The next frame of ours, within a second; NULL: none came. */
@@ -199,7 +198,7 @@ tagged(struct rig *r)
 static void
 port_af_packet__vlan(void)
 {
-	CHECK_EQ(make_veth(4200), 0);
+	CHECK_EQ(make_veth("af_packet", 4200), 0);
 	CHECK_EQ(rig_pair(tagged, tagged), 0);
 }
 
@@ -271,7 +270,7 @@ ringer(struct rig *r)
 static void
 port_af_packet__bell(void)
 {
-	CHECK_EQ(make_veth(4200), 0);
+	CHECK_EQ(make_veth("af_packet", 4200), 0);
 	CHECK_EQ(rig_pair(listener, ringer), 0);
 }
 
@@ -294,7 +293,7 @@ port_af_packet__kill_leaves_nothing(void)
 	uint8_t mac[2][6];
 	int fds[2];
 
-	CHECK_EQ(make_veth(4200), 0);
+	CHECK_EQ(make_veth("af_packet", 4200), 0);
 	CHECK(pipe(fds) == 0);
 	for (int i = 0; i < 2; i++) {
 		CHECK_EQ(rig_join(rig_fork(killed, 0, fds[1])), 128 + SIGKILL);
@@ -352,7 +351,7 @@ second_of_its_number(struct rig *r)
 static void
 port_af_packet__number_taken(void)
 {
-	CHECK_EQ(make_veth(4200), 0);
+	CHECK_EQ(make_veth("af_packet", 4200), 0);
 	CHECK_EQ(rig_alone(second_of_its_number), 0);
 }
 
@@ -383,7 +382,7 @@ intruder(struct rig *r)
 static void
 port_af_packet__one_owner(void)
 {
-	CHECK_EQ(make_veth(4200), 0);
+	CHECK_EQ(make_veth("af_packet", 4200), 0);
 	CHECK_EQ(rig_pair(holder, intruder), 0);
 }
 
@@ -404,7 +403,7 @@ port_af_packet__refuses(void)
 		{ "af_packet:plxa", "ip link set plxa mtu 4200", "", 1500, 0 },
 	};
 
-	CHECK_EQ(make_veth(4200), 0);
+	CHECK_EQ(make_veth("af_packet", 4200), 0);
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		struct rig r = { .conf.ip_mtu = t[i].mtu };
 		char arg[512];
@@ -433,7 +432,7 @@ port_iface_has_addr__both_families(void)
 		{ "plxa", "fd99::2", 0 },
 	};
 
-	CHECK_EQ(make_veth(4200), 0);
+	CHECK_EQ(make_veth("af_packet", 4200), 0);
 	(void)!system("echo 0 2>/dev/null >/proc/sys/net/ipv6/conf/plxa/disable_ipv6");
 	CHECK_EQ(sh("ip addr add 10.99.0.1/24 dev plxa && ip addr add fd99::1/64 dev plxa"), 0);
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
