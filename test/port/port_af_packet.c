@@ -86,14 +86,6 @@ open_mine(struct rig *r)
 	return rig_meet(r) ? 0 : 1;
 }
 
-/* DPDK closes an af_xdp port without libxdp's record of its memory: 80 bytes a port. */
-const char *__lsan_default_suppressions(void);
-const char *
-__lsan_default_suppressions(void)
-{
-	return "leak:xsk_umem__create\n";
-}
-
 static int
 talk(struct rig *r)
 {
@@ -153,6 +145,37 @@ port_af_xdp__exchange(void)
 	}
 	CHECK_EQ(make_veth("af_xdp", 4200), 0);
 	CHECK_EQ(rig_alone(too_long), 0);
+}
+
+/* The kernel gives an interface's queue back some time after its socket is closed. */
+static int
+again_at_once(struct rig *r)
+{
+	RIG_CHECK(rig_open(r, "af_xdp:plxa", false) == 0);
+	for (int i = 0; i < 8; i++) {
+		port_close(&r->port);
+		RIG_CHECK(rig_open(r, "af_xdp:plxa", true) == 0);
+	}
+	port_close(&r->port);
+	return 0;
+}
+
+static int
+dies_with_xdp(struct rig *r)
+{
+	RIG_CHECK(rig_open(r, "af_xdp:plxa", false) == 0);
+	raise(SIGKILL);
+	return 1;
+}
+
+static void
+port_af_xdp__again_at_once(void)
+{
+	CHECK_EQ(make_veth("af_xdp", 3400), 0);
+	CHECK_EQ(rig_alone(again_at_once), 0);
+	for (int i = 0; i < 3; i++)
+		CHECK_EQ(rig_alone(dies_with_xdp), 128 + SIGKILL);
+	CHECK_EQ(rig_alone(again_at_once), 0);
 }
 
 /* The next frame of ours, within a second; NULL: none came. */
@@ -446,6 +469,7 @@ port_iface_has_addr__both_families(void)
 static const struct check_case cases[] = {
 	CHECK_CASE(port_af_packet__exchange),
 	CHECK_CASE(port_af_xdp__exchange),
+	CHECK_CASE(port_af_xdp__again_at_once),
 	CHECK_CASE(port_af_packet__vlan),
 	CHECK_CASE(port_af_packet__bell),
 	CHECK_CASE(port_af_packet__kill_leaves_nothing),
