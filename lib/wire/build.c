@@ -131,6 +131,12 @@ wire_put_bth(uint8_t *at, const struct wire_bth *bth)
 }
 
 uint8_t *
+wire_put_xrceth(uint8_t *at, uint32_t srqn)
+{
+	return be32_store(at, srqn & 0xffffff);
+}
+
+uint8_t *
 wire_put_reth(uint8_t *at, uint64_t va, uint32_t rkey, uint32_t len)
 {
 	at = be64_store(at, va);

@@ -126,6 +126,7 @@ read_exts(struct run *r, struct words *w, struct want *t, bool outgoing)
 	const char *rkey = words_opt(w, "rkey"), *inv = words_opt(w, "inv");
 	struct pkt *p = &t->p;
 
+	p->xrc_srqn = (uint32_t)run_opt(r, w, "srqn", p->xrc_srqn);
 	p->va = run_opt(r, w, "va", DEFAULT_VA);
 	p->rkey = rkey ? run_key(r, rkey) : DEFAULT_RKEY;
 	p->len = (uint32_t)run_opt(r, w, "len", p->payload_len);

@@ -139,8 +139,11 @@ wire_put_ext__bytes(void)
 					  0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27, 0x28 };
 	static const uint8_t aeth[] = { 0x62, 0xab, 0xcd, 0xef };
 	static const uint8_t ieth[] = { 0x11, 0x22, 0x33, 0x44 };
+	static const uint8_t xrceth[] = { 0, 0xab, 0xcd, 0xef };
 	uint8_t at[40];
 
+	CHECK(wire_put_xrceth(at, 0xffabcdef) == at + 4);	/* its first byte is reserved */
+	CHECK_MEM(at, xrceth, 4);
 	CHECK(wire_put_reth(at, 0x0102030405060708, 0xdeadbeef, 4097) == at + 16);
 	CHECK_MEM(at, reth, 16);
 	CHECK(wire_put_atomic(at, 0x0102030405060708, 0x1234, 0x1112131415161718,
@@ -186,6 +189,37 @@ wire_put__published_read_request(void)
 	CHECK_MEM(f.l3, want, sizeof(want));
 }
 
+/* V8: the XRCETH stands in front of the RETH (A21). */
+static void
+wire_put__published_xrc_write(void)
+{
+	static const uint8_t want[] = {
+		0x45, 0x00, 0x00, 0x44, 0x00, 0x00, 0x40, 0x00, 0x40, 0x11, 0xb6, 0xa5,
+		192, 0, 2, 1, 192, 0, 2, 2,
+		0xc0, 0x03, 0x12, 0xb7, 0x00, 0x30, 0x00, 0x00,
+		0xaa, 0x40, 0xff, 0xff, 0x00, 0x00, 0x00, 0x15, 0x80, 0x00, 0x00, 0x06,
+		0x00, 0x02, 0x00, 0x01,
+		0, 0, 0, 0, 0, 0, 0x20, 0x00, 0x00, 0x00, 0x56, 0x78, 0x00, 0x00, 0x00, 0x04,
+		1, 2, 3, 4, 0xad, 0x31, 0xbd, 0x9c,
+	};
+	struct wire_tmpl_conf conf = {
+		.src_gid = { [10] = 0xff, 0xff, 192, 0, 2, 1 },
+		.dst_gid = { [10] = 0xff, 0xff, 192, 0, 2, 2 },
+		.hop_limit = 64, .udp_sport = 0xc003,
+	};
+	struct wire_bth bth = {
+		.opcode = wire_opcode(WIRE_XRC, WIRE_WRITE_ONLY), .mig_req = true, .ack_req = true,
+		.pkey = 0xffff, .dest_qpn = 0x15, .psn = { 6 },
+	};
+	uint8_t ext[24] = { 0 }, *at = wire_put_xrceth(ext, 0x20001);
+
+	at = wire_put_reth(at, 0x2000, 0x5678, 4);
+	memcpy(at, (uint8_t[]){ 1, 2, 3, 4 }, 4);
+	frame_make_conf(&f, &conf, &bth, ext, 24);
+	CHECK_EQ(f.len, ETH_HDR_LEN + sizeof(want));
+	CHECK_MEM(f.l3, want, sizeof(want));
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(wire_put_tmpl__ip4_bytes),
 	CHECK_CASE(wire_put_tmpl__ip4_checksum_for_every_length),
@@ -194,6 +228,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(wire_put_bth__each_field_alone),
 	CHECK_CASE(wire_put_ext__bytes),
 	CHECK_CASE(wire_put__published_read_request),
+	CHECK_CASE(wire_put__published_xrc_write),
 };
 
 CHECK_MAIN(cases)
