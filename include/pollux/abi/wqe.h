@@ -48,7 +48,9 @@ struct plx_sq_wqe {
 			uint32_t pad;
 		} ud;
 	};
-	uint64_t reserved[2];
+	uint32_t xrc_srqn;	/* XRC: number of the peer's SRQ, for every opcode */
+	uint32_t reserved0;
+	uint64_t reserved;
 	/* then: struct plx_sge[num_sge], or `length` inline bytes */
 };
 PLX_ABI_ASSERT(sizeof(struct plx_sq_wqe) == 64, "one line");
