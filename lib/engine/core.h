@@ -127,7 +127,7 @@ struct core {
 	uint32_t loop_head, loop_tail;
 
 	/* events that are due to a socket */
-	struct list qp_events;		/* struct eng_qp.event_node */
+	struct list qp_events;		/* struct eng_ear.event_node */
 	struct list cq_errors;		/* struct eng_cq.error_node */
 	bool port_due;			/* a client's port_event */
 
@@ -229,6 +229,8 @@ void core_confirm(struct core *c, struct eng_qp *q, const uint8_t gid[16], const
 void core_port_event(struct core *c, bool up);
 /* What transport raised goes to lists that cannot overflow. */
 void core_take_events(struct core *c);
+/* One event of that QP, enum ibv_event_type, is due to all its ears. */
+void core_qp_raised(struct core *c, struct eng_qp *q, uint32_t type);
 
 /* say.c: keeps a line for the background thread to print; with the lock. */
 void core_say(void *core, const char *line);

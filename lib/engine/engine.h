@@ -168,9 +168,19 @@ void eng_feed_add(struct eng_feed *f, struct eng_cq *home, struct core *home_cor
 /* Control thread; no QP uses the CQ any more. Afterwards no core knows it, nor its feeds. */
 void eng_cq_del(struct eng_cq *cq, struct core *home_core);
 
-/* What the engine keeps beside each QP. Allocated zeroed by serve, which sets client and qp. */
-struct eng_qp {
+/* Who hears of a QP's events: a client, and the handle by which it knows the QP. Most QPs have one; the
+ * target of XRC has one for each that opened it (F17). Zeroed by serve, which sets the first three. */
+struct eng_ear {
 	struct core_client *client;
+	uint32_t handle, gen;
+	/* the rest is of the QP's core */
+	uint32_t events;		/* 1 << enum ibv_event_type: due to the client's async fd */
+	struct list_node event_node;	/* while some are due */
+	struct list_node node;		/* in eng_qp.ears */
+};
+
+/* What the engine keeps beside each QP. Allocated zeroed by serve, which sets qp. */
+struct eng_qp {
 	struct qp *qp;
 	/* the rest is the engine's own: of the QP's core */
 	struct core *core;
@@ -178,8 +188,7 @@ struct eng_qp {
 	uint64_t timer_at;		/* when it fires; QP_NEVER */
 	int64_t deficit;		/* bytes it may still send in its turn */
 	uint64_t confirm_at;		/* when a frame next confirms its neighbour */
-	uint32_t events;		/* 1 << enum ibv_event_type: due to the async fd */
-	struct list_node event_node;
+	struct list ears;		/* struct eng_ear.node */
 	bool connected;			/* counted in the core: RTR and above */
 	/* of the core that serves the port */
 	uint8_t path_at;		/* which of the two is in use */
@@ -196,6 +205,10 @@ struct eng_qp {
 
 /* A QP joins the core: demux, timer. Inside eng_call only. 0, -ENOMEM, -EEXIST (its QPN is taken). */
 int core_qp_add(struct core *c, struct eng_qp *q);
+/* From now on, or no longer, this ear hears of the QP's events. Inside eng_call only, and before the QP is
+ * deleted, which forgets all ears. */
+void core_qp_hear(struct core *c, struct eng_qp *q, struct eng_ear *ear);
+void core_qp_deaf(struct core *c, struct eng_ear *ear);
 /* Control thread. `gone` runs on the QP's core: from then on no doorbell finds it. When this returns
  * no core knows the QP any more, nor has its path. */
 void eng_qp_del(struct eng_qp *q, void (*gone)(void *arg), void *arg);

@@ -41,11 +41,38 @@ core_qp_add(struct core *c, struct eng_qp *q)
 	q->core = c;
 	q->timer_at = QP_NEVER;
 	twheel_node_init(&q->timer);
-	list_node_init(&q->event_node);
+	list_init(&q->ears);
 	qp_set_owner(q->qp, q);
 	__atomic_store_n(&c->num_qps, c->num_qps + 1, __ATOMIC_RELAXED);
 	core_wake(eng_port_core(c->engine));	/* it sleeps longer while there is no QP */
 	return 0;
+}
+
+void
+core_qp_hear(struct core *c, struct eng_qp *q, struct eng_ear *ear)
+{
+	(void)c;
+	ear->events = 0;
+	list_node_init(&ear->event_node);
+	list_push(&q->ears, &ear->node);
+}
+
+void
+core_qp_deaf(struct core *c, struct eng_ear *ear)
+{
+	core_take_events(c);	/* what is raised by now is its to hear, and gone with it */
+	list_del(&ear->node);
+	if (list_linked(&ear->event_node))
+		list_del(&ear->event_node);
+}
+
+static void
+all_deaf(struct core *c, struct eng_qp *q)
+{
+	struct list_node *n;
+
+	while ((n = list_first(&q->ears)))
+		core_qp_deaf(c, container_of(n, struct eng_ear, node));
 }
 
 struct leave {
@@ -66,8 +93,7 @@ leave(struct core *c, void *arg)
 	gather_forget(c, q->qp);
 	qp_fini(q->qp, &c->x);
 	core_take_events(c);	/* none that is raised may name it afterwards */
-	if (list_linked(&q->event_node))
-		list_del(&q->event_node);
+	all_deaf(c, q);
 	count(c, q, false);
 	__atomic_store_n(&c->num_qps, c->num_qps - 1, __ATOMIC_RELAXED);
 	return 0;

@@ -41,17 +41,25 @@ cq_failed(struct core *c, struct eng_cq *cq)
 }
 
 void
+core_qp_raised(struct core *c, struct eng_qp *q, uint32_t type)
+{
+	list_for_each(n, &q->ears) {
+		struct eng_ear *ear = container_of(n, struct eng_ear, node);
+
+		ear->events |= 1u << type;
+		if (!list_linked(&ear->event_node))
+			list_push(&c->qp_events, &ear->event_node);
+	}
+}
+
+void
 core_take_events(struct core *c)
 {
 	for (uint32_t i = 0; i < c->x.num_events; i++) {
 		const struct qp_event *ev = &c->x.events[i];
 
 		if (ev->qp) {
-			struct eng_qp *q = qp_owner(ev->qp);
-
-			q->events |= 1u << ev->type;
-			if (!list_linked(&q->event_node))
-				list_push(&c->qp_events, &q->event_node);
+			core_qp_raised(c, qp_owner(ev->qp), ev->type);
 		} else if (ev->cq) {
 			cq_failed(c, (struct eng_cq *)ev->cq);
 		}
@@ -115,20 +123,18 @@ cq_errors(struct core *c)
 	return 1;
 }
 
-/* All that one QP owes. False: the socket is full. */
+/* All that one client is to hear of one QP. False: the socket is full. */
 static bool
-tell_qp(struct eng_qp *q)
+tell_qp(struct eng_ear *ear)
 {
-	const struct qp_conf *conf = qp_conf(q->qp);
-
-	while (q->events) {
-		uint32_t type = (uint32_t)__builtin_ctz(q->events);
+	while (ear->events) {
+		uint32_t type = (uint32_t)__builtin_ctz(ear->events);
 		const struct plx_async_event ev = { .type = type, .subject = PLX_EVENT_QP,
-						    .handle = conf->handle, .gen = conf->gen };
+						    .handle = ear->handle, .gen = ear->gen };
 
-		if (!put(q->client->async_fd, &ev, sizeof(ev)))
+		if (!put(ear->client->async_fd, &ev, sizeof(ev)))
 			return false;
-		q->events &= q->events - 1;
+		ear->events &= ear->events - 1;
 	}
 	return true;
 }
@@ -137,12 +143,10 @@ static unsigned int
 qp_events(struct core *c)
 {
 	struct list_node *n = list_pop(&c->qp_events);
-	struct eng_qp *q;
 
 	if (!n)
 		return 0;
-	q = container_of(n, struct eng_qp, event_node);
-	if (tell_qp(q))
+	if (tell_qp(container_of(n, struct eng_ear, event_node)))
 		return 1;
 	list_push(&c->qp_events, n);	/* others may have another socket */
 	return 0;

@@ -69,6 +69,7 @@ struct cqueue {
 
 struct qpair {
 	struct eng_qp e;
+	struct eng_ear ear;		/* its client's */
 	struct client *client;
 	struct list_node node;
 	struct core *core;

@@ -115,8 +115,11 @@ static int
 join(struct core *c, void *arg)
 {
 	struct qpair *q = arg;
+	int rc = core_qp_add(c, &q->e);
 
-	return core_qp_add(c, &q->e);
+	if (rc == 0)
+		core_qp_hear(c, &q->e, &q->ear);
+	return rc;
 }
 
 /* It could not join, and what it allocated goes. */
@@ -171,7 +174,7 @@ hold(struct qpair *q, struct client *cl, struct pd *pd, struct cqueue *scq, stru
 	q->send_cq = scq;
 	q->recv_cq = rcq;
 	q->core = eng_core(cl->stack->eng, home_place(cl->stack, scq, rcq));
-	q->e.client = &cl->seat[core_index(q->core)].on;
+	q->ear.client = &cl->seat[core_index(q->core)].on;
 	pd->users++;
 	scq->users++;
 	rcq->users++;
@@ -225,8 +228,8 @@ furnish(struct qpair *q, struct ctl_create_qp *m)
 		rc = make_rings(q, m, &conf);
 	if (rc < 0)
 		return rc;
-	conf.handle = q->handle;
-	conf.gen = q->gen;
+	conf.handle = q->ear.handle = q->handle;
+	conf.gen = q->ear.gen = q->gen;
 	rc = number_and_join(s, q, &conf);
 	q->cap = m->cap;
 	m->qp = q->handle;

@@ -185,7 +185,49 @@ core_notify__port_events(void)
 	close(full[1]);
 }
 
+/* A QP that several have opened tells all of them, each by its own handle; a full socket holds up none of
+ * the others, and who left hears nothing (F17). */
+static void
+core_qp_hear__all_who_opened_it(void)
+{
+	static struct eng_qp q;
+	static struct core_client client[3];
+	static struct eng_ear ear[3];
+	struct plx_async_event ev;
+	int fds[3][2];
+
+	new_core();
+	list_init(&q.ears);
+	for (uint32_t i = 0; i < 3; i++) {
+		CHECK_EQ(new_socket(fds[i]), 0);
+		client[i].async_fd = fds[i][0];
+		ear[i] = (struct eng_ear){ .client = &client[i], .handle = 10 + i, .gen = 20 + i };
+		core_qp_hear(&core, &q, &ear[i]);
+	}
+	while (send(fds[0][0], &ev, sizeof(ev), MSG_DONTWAIT) > 0)
+		;
+	core_qp_raised(&core, &q, 3);
+	core_qp_deaf(&core, &ear[1]);
+	for (int i = 0; i < 4; i++)
+		core_notify(&core);
+	while (recv(fds[0][1], &ev, sizeof(ev), MSG_DONTWAIT) > 0)
+		;
+	core_notify(&core);
+	for (uint32_t i = 0; i < 3; i += 2) {
+		CHECK_EQ(recv(fds[i][1], &ev, sizeof(ev), MSG_DONTWAIT), sizeof(ev));
+		CHECK(ev.type == 3 && ev.subject == PLX_EVENT_QP && ev.handle == 10 + i && ev.gen == 20 + i);
+		CHECK(recv(fds[i][1], &ev, sizeof(ev), MSG_DONTWAIT) < 0);
+	}
+	CHECK(recv(fds[1][1], &ev, sizeof(ev), MSG_DONTWAIT) < 0);
+	CHECK_EQ(core_notify(&core), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		close(fds[i][0]);
+		close(fds[i][1]);
+	}
+}
+
 static const struct check_case cases[] = {
+	CHECK_CASE(core_qp_hear__all_who_opened_it),
 	CHECK_CASE(core_notify__port_events),
 	CHECK_CASE(core_notify__completion_event_is_one_record),
 	CHECK_CASE(core_notify__nothing_is_lost_in_a_full_socket),
