@@ -9,7 +9,6 @@
 
 #include "serve/object.h"
 #include "serve/qp.h"
-#include "transport/numbers.h"
 
 struct qpair *
 qp_get(struct client *cl, uint32_t handle)
@@ -32,18 +31,8 @@ check_cap(const struct ctl_qp_cap *cap)
 static int
 check_create(const struct ctl_create_qp *m)
 {
-	switch (m->type) {
-	case QPT_RC:
-		break;
-	case QPT_UC:
-	case QPT_UD:
-	case QPT_RAW:
-	case QPT_XRC_INI:
-	case QPT_XRC_TGT:
-		return -EOPNOTSUPP;
-	default:
-		return -EINVAL;
-	}
+	if (!qp_type_exists(m->type))
+		return qp_type_known(m->type) ? -EOPNOTSUPP : -EINVAL;
 	if (m->srq || m->create_flags)
 		return -EOPNOTSUPP;
 	return check_cap(&m->cap);

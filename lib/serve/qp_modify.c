@@ -87,7 +87,7 @@ check(struct core *c, void *arg)
 	(void)c;
 	qp_query(mod->q->e.qp, &now);
 	mod->peer = m->mask & QPM_DEST_QPN ? m->attr.dest_qp_num : now.dest_qpn;
-	return qp_state_check(QPT_RC, from, to, m->mask);
+	return qp_state_check(qp_conf(mod->q->e.qp)->type, from, to, m->mask);
 }
 
 /* On the port's core. */
@@ -139,7 +139,7 @@ modify(struct core *c, void *arg)
 	struct ctl_modify_qp *m = mod->m;
 	uint32_t from = qp_state(q->e.qp), to = m->mask & QPM_STATE ? m->attr.qp_state : from;
 	struct qp_attr attr;
-	int rc = qp_state_check(QPT_RC, from, to, m->mask);
+	int rc = qp_state_check(qp_conf(q->e.qp)->type, from, to, m->mask);
 
 	if (rc < 0)
 		return rc;

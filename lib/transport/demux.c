@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "transport/qp_priv.h"
 
@@ -101,15 +100,12 @@ demux_rx(const struct demux *d, const struct wire_pkt *pkt, struct qp **out)
 
 	if (!qp)
 		return DROP_QPN;
-	if (wire_opcode_class(pkt->opcode) != WIRE_RC)
+	if (wire_opcode_class(pkt->opcode) != qp->kind->class)
 		return DROP_QP_TYPE;
 	if (!(request ? qp_receives(qp) : qp_sends(qp)))
 		return DROP_QP_STATE;
 	if (!pkey_ok(pkt->pkey, PKEY_DEFAULT))
 		return DROP_PKEY;
-	if (memcmp(pkt->src_gid, qp->attr.path.dst_gid, 16) ||
-	    memcmp(pkt->dst_gid, qp->attr.path.src_gid, 16))
-		return DROP_ADDRESS;
 	*out = qp;
-	return DROP_NONE;
+	return qp->kind->admits(qp, pkt);
 }

@@ -28,7 +28,7 @@ frame_open(struct frame *f, struct qp *qp, struct xport *x, const struct frame_b
 	   uint32_t payload_len)
 {
 	struct out_slot *slot = out_get(x->out);
-	uint8_t opcode = wire_opcode(WIRE_RC, b->op);
+	uint8_t opcode = wire_opcode(qp->kind->class, b->op);
 	struct wire_bth bth = {
 		.opcode = opcode,
 		.se = b->se,

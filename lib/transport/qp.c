@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "transport/comp.h"
 #include "transport/qp_priv.h"
 #include "transport/req.h"
 #include "transport/resp.h"
@@ -53,9 +52,10 @@ wq_ok(const struct wq_conf *c, uint32_t min_stride)
 }
 
 static bool
-conf_ok(const struct qp_conf *c)
+conf_ok(const struct qp_conf *c, const struct qp_kind *k)
 {
-	return c->type == QPT_RC && c->send_cq && c->recv_cq && c->sq.ctl &&
+	return k && (k->has_sq ? c->send_cq != NULL : !c->sq.max_wr) &&
+	       (k->has_rq ? c->recv_cq != NULL : !c->rq.max_wr) && c->sq.ctl &&
 	       wq_ok(&c->sq, plx_sq_stride(c->sq.max_sge, c->max_inline)) &&
 	       wq_ok(&c->rq, plx_rq_stride(c->rq.max_sge)) && c->max_inline <= PLX_MAX_INLINE &&
 	       c->dev_max_rd_atomic <= 128 && c->dev_max_dest_rd_atomic <= 128;
@@ -64,13 +64,15 @@ conf_ok(const struct qp_conf *c)
 int
 qp_init(struct qp *qp, const struct qp_conf *conf)
 {
+	const struct qp_kind *kind = qp_kind_of(conf->type);
 	uint32_t slots;
 
-	if (!conf_ok(conf))
+	if (!conf_ok(conf, kind))
 		return -EINVAL;
 	slots = conf->sq.max_wr ? 1u << conf->sq.log2_size : 1;
 	memset(qp, 0, sizeof(*qp));
 	qp->conf = *conf;
+	qp->kind = kind;
 	qp->send_user.qp = qp->recv_user.qp = qp;
 	sq_init(&qp->sq, &conf->sq);
 	rq_init(&qp->rq, &conf->rq);
@@ -140,9 +142,9 @@ qp_rx(struct qp *qp, struct xport *x, const struct wire_pkt *pkt)
 		return;
 	}
 	if (request)
-		resp_rx(qp, x, pkt);
+		qp->kind->rx_request(qp, x, pkt);
 	else
-		comp_rx(qp, x, pkt);
+		qp->kind->rx_response(qp, x, pkt);
 	retry_arm(qp, x);
 }
 
@@ -171,7 +173,7 @@ run_requests(struct qp *qp, struct xport *x, uint32_t quantum, uint32_t *used)
 	while (!*used || *used < quantum) {
 		uint32_t len;
 
-		switch (req_send(qp, x, &len)) {
+		switch (qp->kind->send(qp, x, &len)) {
 		case REQ_SENT:
 			*used += len;
 			break;
@@ -244,7 +246,7 @@ qp_timer(struct qp *qp, struct xport *x)
 {
 	if (!qp_sends(qp))
 		return;
-	retry_expire(qp, x);
+	qp->kind->expire(qp, x);
 	retry_arm(qp, x);
 }
 
@@ -260,7 +262,9 @@ qp_ext_back(struct qp *qp, struct xport *x, uint32_t wr)
 bool
 qp_ext_wanted(const struct qp *qp, uint32_t wr)
 {
-	return qp_sends(qp) && (int32_t)(wr - qp->req.head) >= 0;
+	/* what is done when it was sent is wanted until the program knows that it is done */
+	return qp_sends(qp) &&
+	       (int32_t)(wr - (qp->kind->acked ? qp->req.head : qp->req.done)) >= 0;
 }
 
 uint32_t

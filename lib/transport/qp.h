@@ -72,7 +72,7 @@ struct qp_path {
 struct qp_conf {
 	uint32_t qpn;
 	uint32_t handle, gen;	/* what the application knows it by */
-	uint32_t type;		/* enum ibv_qp_type; IBV_QPT_RC */
+	uint32_t type;		/* enum ibv_qp_type, of those that qp_kind_of() knows */
 	uint32_t pd;
 	struct cq *send_cq, *recv_cq;
 	struct wq_conf sq, rq;	/* rq.max_wr may be 0 */
@@ -99,6 +99,10 @@ struct qp_attr {
 };
 
 struct qp;
+
+/* `type` is one of the book's; there are QPs of it in this version. Pure; any thread. */
+bool qp_type_known(uint32_t type);
+bool qp_type_exists(uint32_t type);
 
 /* Bytes of a QP: the caller (control side) allocates them, zeroed and aligned to 64. */
 size_t qp_size(void);

@@ -5,6 +5,7 @@
 
 #include "mem/cursor.h"
 #include "transport/ack.h"
+#include "transport/kind.h"
 #include "transport/numbers.h"
 #include "transport/qp.h"
 #include "transport/status.h"
@@ -107,6 +108,7 @@ struct qp {
 	struct list_node run;
 	uint32_t state;		/* enum qp_state_no */
 	uint32_t mtu;		/* bytes */
+	const struct qp_kind *kind;	/* of its type */
 	bool fatal;		/* a CQ of ours overflowed: to be ended at the next run (D-6) */
 	bool late;		/* `run` stands in xport.late, not in xport.run */
 	struct req req;

@@ -126,8 +126,8 @@ static const struct transition table[QPS_COUNT][QPS_COUNT] = {
 	},
 };
 
-static bool
-type_known(uint32_t type)
+bool
+qp_type_known(uint32_t type)
 {
 	return (type >= QPT_GSI && type <= QPT_UD) || type == QPT_RAW || type == QPT_XRC_INI ||
 	       type == QPT_XRC_TGT;
@@ -139,7 +139,7 @@ qp_state_check(uint32_t type, uint32_t from, uint32_t to, uint32_t mask)
 	const struct transition *t;
 	uint32_t allowed;
 
-	if (from >= QPS_COUNT || to >= QPS_COUNT || !type_known(type))
+	if (from >= QPS_COUNT || to >= QPS_COUNT || !qp_type_known(type))
 		return -EINVAL;
 	t = &table[from][to];
 	if (!t->valid)

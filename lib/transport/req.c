@@ -166,7 +166,7 @@ static void
 put_ext(struct req_job *job, struct frame *f, enum wire_op op)
 {
 	const struct plx_sq_wqe *w = &job->qp->tx.wqe.w;
-	uint32_t ext = wire_op_info[wire_opcode(WIRE_RC, op)].ext;
+	uint32_t ext = wire_op_info[wire_opcode(job->qp->kind->class, op)].ext;
 	uint32_t at = job->op->read ? job->k * job->qp->mtu : 0;
 	uint32_t len = job->wr->length - at;
 
@@ -209,7 +209,8 @@ build(struct req_job *job)
 		.op = op_of(job, last),
 		.psn = qp->req.next,
 		.se = last && job->op->se && (job->wr->flags & PLX_WQE_SOLICITED),
-		.ack_req = ack_ask(last, qp->req.since_asked, ack_window(job->x->max_inflight)),
+		.ack_req = qp->kind->acked &
+			   ack_ask(last, qp->req.since_asked, ack_window(job->x->max_inflight)),
 	};
 	struct frame f;
 

@@ -43,11 +43,6 @@ struct mem_sgl req_sgl(const struct qp *qp, const struct req_copy *c);
 uint32_t req_chunk_left(const struct req *req, const struct req_wr *wr, struct psn at);
 
 /* req.c */
-enum req_sent {
-	REQ_SENT,		/* one frame */
-	REQ_WAITS,		/* nothing to send before something happens */
-	REQ_FULL,		/* no slot */
-};
 /* Sends the next request packet if it may. *len: bytes of the frame. */
 enum req_sent req_send(struct qp *qp, struct xport *x, uint32_t *len);
 

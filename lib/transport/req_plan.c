@@ -53,9 +53,9 @@ load(struct qp *qp, struct xport *x, uint32_t index, struct req_copy *c, uint32_
 	c->index = index;
 	if (sq_copy(&qp->sq, index, &c->wqe) || w->opcode >= WR_OPCODES)
 		return FAULT_SEND_OP;
-	op = &req_ops[w->opcode];
-	if (!op->only)
+	if (!(qp->kind->wr_ops & 1u << w->opcode))
 		return FAULT_SEND_OP;
+	op = &req_ops[w->opcode];
 	if ((op->read || op->atomic) &&
 	    ((w->flags & PLX_WQE_INLINE) || !qp->attr.max_rd_atomic))
 		return FAULT_SEND_OP;

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What does a QP's type decide? Read by qp_init() and, through the QP, by the whole room; on the
+ * owning core.
+ */
+#include "transport/kind.h"
+
+#include <string.h>
+
+#include "transport/comp.h"
+#include "transport/qp_priv.h"
+#include "transport/req.h"
+#include "transport/resp.h"
+#include "transport/retry.h"
+
+#define WR(name) (1u << WR_##name)
+
+/* Connected: from the peer of its path alone (B29, C32). */
+static enum drop_reason
+admits_peer(const struct qp *qp, const struct wire_pkt *pkt)
+{
+	if (memcmp(pkt->src_gid, qp->attr.path.dst_gid, 16) ||
+	    memcmp(pkt->dst_gid, qp->attr.path.src_gid, 16))
+		return DROP_ADDRESS;
+	return DROP_NONE;
+}
+
+static const struct qp_kind kinds[QPT_COUNT] = {
+	[QPT_RC] = {
+		.class = WIRE_RC,
+		.has_sq = true,
+		.has_rq = true,
+		.acked = true,
+		.ends = true,
+		/* LOCAL_INV is no packet: only a memory window could be invalidated, and there are
+		 * none in this version */
+		.wr_ops = WR(SEND) | WR(SEND_IMM) | WR(SEND_INV) | WR(RDMA_WRITE) |
+			  WR(RDMA_WRITE_IMM) | WR(RDMA_READ) | WR(CMP_SWAP) | WR(FETCH_ADD),
+		.admits = admits_peer,
+		.rx_request = resp_rx,
+		.rx_response = comp_rx,
+		.send = req_send,
+		.expire = retry_expire,
+	},
+};
+
+const struct qp_kind *
+qp_kind_of(uint32_t type)
+{
+	return type < QPT_COUNT && kinds[type].admits ? &kinds[type] : NULL;
+}
+
+bool
+qp_type_exists(uint32_t type)
+{
+	return qp_kind_of(type) != NULL;
+}
