@@ -99,6 +99,19 @@ struct ibv_mr *plx_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
 /* When it returns nobody can reach the memory by the MR any more. */
 int plx_dereg_mr(struct ibv_mr *mr);
 
+/* ---- XRC domains ---- */
+
+/*
+ * The SRQs that a peer may name in a request, and the QPs by which such requests come in. Whoever opens a
+ * file of the same inode gets the same domain, in any context of the device; with fd -1 it is one of its
+ * own. comp_mask must have both bits. NULL: errno EAGAIN (no domain of that file, and no O_CREAT), EINVAL
+ * (there is one, and O_CREAT with O_EXCL; or comp_mask), EBADF, EOPNOTSUPP (other bits), ENOMEM.
+ */
+struct ibv_xrcd *plx_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr);
+/* The domain ends with the last that is in it or has it open. EBUSY while a QP or SRQ that was made by
+ * this opening is there. */
+int plx_close_xrcd(struct ibv_xrcd *xrcd);
+
 /* ---- completion channels and queues ---- */
 
 /* The fd of a channel polls readable exactly while an event waits; O_NONBLOCK is honoured. */
@@ -245,6 +258,8 @@ plx_open_device(struct ibv_device *device)
 #define ibv_reg_mr_iova plx_reg_mr_iova
 #define ibv_reg_mr_iova2 plx_reg_mr_iova2
 #define ibv_dereg_mr plx_dereg_mr
+#define ibv_open_xrcd plx_open_xrcd
+#define ibv_close_xrcd plx_close_xrcd
 #define ibv_create_comp_channel plx_create_comp_channel
 #define ibv_destroy_comp_channel plx_destroy_comp_channel
 #define ibv_create_cq plx_create_cq

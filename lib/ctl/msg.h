@@ -22,6 +22,8 @@
 	X(DEALLOC_PD, ctl_pd, "free a protection domain; EBUSY while used") \
 	X(REG_MR, ctl_reg_mr, "register memory") \
 	X(DEREG_MR, ctl_dereg_mr, "deregister memory; returns when no core can touch it any more") \
+	X(OPEN_XRCD, ctl_xrcd, "open an XRC domain, or make one") \
+	X(CLOSE_XRCD, ctl_xrcd, "close an XRC domain; EBUSY while a QP or SRQ of this opening is there") \
 	X(CREATE_CHANNEL, ctl_channel, "make a completion channel") \
 	X(DESTROY_CHANNEL, ctl_channel, "free a channel; EBUSY while a CQ uses it") \
 	X(CREATE_CQ, ctl_create_cq, "make a completion queue") \
@@ -135,6 +137,16 @@ struct ctl_reg_mr {
 
 struct ctl_dereg_mr {
 	uint32_t mr;			/* in */
+	uint32_t reserved;
+};
+
+struct ctl_xrcd {
+	/* in of OPEN */
+	int32_t fd;			/* a file: who opens one of the same inode has the same domain. -1: none */
+	int32_t oflags;			/* O_CREAT, O_EXCL of <fcntl.h>. -EAGAIN: there is none, and no O_CREAT;
+					 * -EINVAL: there is one, and both; -EBADF */
+	/* out of OPEN, in of CLOSE */
+	uint32_t xrcd;			/* never 0 */
 	uint32_t reserved;
 };
 

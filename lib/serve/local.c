@@ -125,6 +125,8 @@ local_close(struct ctl_client *client)
 	X(DEALLOC_PD, dealloc_pd) \
 	X(REG_MR, reg_mr) \
 	X(DEREG_MR, dereg_mr) \
+	X(OPEN_XRCD, open_xrcd) \
+	X(CLOSE_XRCD, close_xrcd) \
 	X(CREATE_CHANNEL, create_channel) \
 	X(DESTROY_CHANNEL, destroy_channel) \
 	X(CREATE_CQ, create_cq) \

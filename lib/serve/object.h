@@ -21,6 +21,7 @@
 #define MAX_CQ 65536u
 #define MAX_QP 65536u
 #define MAX_CHANNEL 65536u
+#define MAX_XRCD 65536u
 #define MAX_CQE 4194303u
 #define MAX_RD_ATOMIC 16u
 
@@ -94,7 +95,7 @@ struct client {
 	struct list_node node;
 	struct seat *seat;		/* one for each core, by its index */
 	int async_fd;			/* the stack's end */
-	struct list pds, regions, channels, cqs, qps;
+	struct list pds, regions, channels, cqs, qps, xrcds;
 };
 
 struct stack {
@@ -102,7 +103,8 @@ struct stack {
 	struct serve_conf conf;
 	struct engine *eng;
 	struct mr_table *mrs;
-	struct table pds, regions, channels, cqs, qps;
+	struct table pds, regions, channels, cqs, qps, xrcds;
+	struct list domains;		/* struct xrcd.node */
 	struct perm qpns;		/* number of creation on a core -> QPN without the core's bits */
 	uint32_t num_created[ENG_MAX_CORES];
 	struct list clients;
@@ -127,6 +129,8 @@ int serve_alloc_pd(struct client *cl, struct ctl_pd *m);
 int serve_dealloc_pd(struct client *cl, struct ctl_pd *m);
 int serve_reg_mr(struct client *cl, struct ctl_reg_mr *m);
 int serve_dereg_mr(struct client *cl, struct ctl_dereg_mr *m);
+int serve_open_xrcd(struct client *cl, struct ctl_xrcd *m);
+int serve_close_xrcd(struct client *cl, struct ctl_xrcd *m);
 int serve_create_channel(struct client *cl, struct ctl_channel *m);
 int serve_destroy_channel(struct client *cl, struct ctl_channel *m);
 int serve_create_cq(struct client *cl, struct ctl_create_cq *m);

@@ -3,7 +3,7 @@
  * What remains when a client is gone? Nothing: users go before what they use. Control threads, under
  * the stack's lock.
  */
-#include "serve/object.h"
+#include "serve/xrcd.h"
 
 #define RECLAIM(list, type, drop) \
 	do { \
@@ -16,6 +16,7 @@ void
 client_reclaim(struct client *cl)
 {
 	RECLAIM(cl->qps, struct qpair, qp_free);
+	RECLAIM(cl->xrcds, struct xrcd_open, xrcd_free);
 	RECLAIM(cl->cqs, struct cqueue, cq_free);
 	RECLAIM(cl->channels, struct channel, channel_free);
 	RECLAIM(cl->regions, struct region, region_free);

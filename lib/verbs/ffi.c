@@ -32,13 +32,6 @@ no_dealloc_mw(struct ibv_mw *mw)
 	return EOPNOTSUPP;
 }
 
-static int
-no_close_xrcd(struct ibv_xrcd *xrcd)
-{
-	(void)xrcd;
-	return EOPNOTSUPP;
-}
-
 /*
  * rdma-core's inline functions take a NULL in verbs_context, and alloc_mw NULL, for EOPNOTSUPP; the
  * others they call unseen.
@@ -58,5 +51,6 @@ verbs_ops_fill(struct verbs_context *vctx)
 	vctx->query_port = verbs_query_port;
 	vctx->query_device_ex = verbs_query_device_ex;
 	vctx->create_qp_ex = plx_create_qp_ex;
-	vctx->close_xrcd = no_close_xrcd;
+	vctx->open_xrcd = plx_open_xrcd;
+	vctx->close_xrcd = plx_close_xrcd;
 }

@@ -64,6 +64,11 @@ struct verbs_mr {
 	struct ibv_mr mr;
 };
 
+struct verbs_xrcd {
+	struct ibv_xrcd xrcd;
+	uint32_t handle;
+};
+
 struct verbs_channel {
 	struct ibv_comp_channel channel;
 	uint32_t handle;
@@ -92,6 +97,12 @@ static inline struct verbs_cq *
 verbs_cq_of(struct ibv_cq *cq)
 {
 	return (struct verbs_cq *)cq;
+}
+
+static inline struct verbs_xrcd *
+verbs_xrcd_of(struct ibv_xrcd *xrcd)
+{
+	return (struct verbs_xrcd *)xrcd;
 }
 
 static inline struct verbs_qp *

@@ -319,6 +319,8 @@ mock_call(void *handle, enum ctl_msg_type type, void *msg)
 	case CTL_MODIFY_QP: return modify_qp(msg);
 	case CTL_QUERY_QP: return query_qp(msg);
 	case CTL_DESTROY_QP: return destroy_qp(((struct ctl_destroy_qp *)msg)->qp);
+	case CTL_OPEN_XRCD: ((struct ctl_xrcd *)msg)->xrcd = 5; return 0;
+	case CTL_CLOSE_XRCD: return ((struct ctl_xrcd *)msg)->xrcd == 5 ? 0 : -EINVAL;
 	case CTL_MSG_COUNT: break;
 	}
 	return -EOPNOTSUPP;

@@ -238,6 +238,32 @@ create_qp__refusals(void)
 }
 
 static void
+open_xrcd__what_it_asks_for(void)
+{
+	struct ibv_xrcd_init_attr attr = { .fd = -1 };
+	struct ibv_xrcd *xrcd;
+	struct world w;
+
+	world_open(&w, (struct world_conf){ 0 });
+	CHECK(ibv_open_xrcd(w.ctx, &attr) == NULL && errno == EINVAL);
+	attr.comp_mask = IBV_XRCD_INIT_ATTR_FD;
+	CHECK(ibv_open_xrcd(w.ctx, &attr) == NULL && errno == EINVAL);
+	attr.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS | 4;
+	CHECK(ibv_open_xrcd(w.ctx, &attr) == NULL && errno == EOPNOTSUPP);
+	attr.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
+	mock.fail_type = CTL_OPEN_XRCD;
+	mock.fail_err = -EAGAIN;
+	CHECK(ibv_open_xrcd(w.ctx, &attr) == NULL && errno == EAGAIN);
+	xrcd = ibv_open_xrcd(w.ctx, &attr);
+	CHECK(xrcd != NULL && xrcd->context == w.ctx);
+	mock.fail_type = CTL_CLOSE_XRCD;
+	mock.fail_err = -EBUSY;
+	CHECK_EQ(ibv_close_xrcd(xrcd), EBUSY);
+	CHECK_EQ(ibv_close_xrcd(xrcd), 0);
+	world_close(&w);
+}
+
+static void
 modify_qp__passes_attributes_and_takes_the_state(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR, .path_mtu = IBV_MTU_1024,
@@ -376,6 +402,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(reg_mr__rules),
 	CHECK_CASE(create_cq__limits),
 	CHECK_CASE(create_qp__refusals),
+	CHECK_CASE(open_xrcd__what_it_asks_for),
 	CHECK_CASE(modify_qp__passes_attributes_and_takes_the_state),
 	CHECK_CASE(destroy__busy_leaves_the_object),
 	CHECK_CASE(unsupported__answers_eopnotsupp),
