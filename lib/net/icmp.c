@@ -8,9 +8,7 @@
 
 #include "net/net_priv.h"
 
-#define IP4_LEN 20u
 #define IP4_DF 0x4000u
-#define IP4_FRAGMENT 0x3fffu	/* more fragments, or an offset */
 #define ICMP_LEN 8u
 #define ICMP_ECHO_REPLY 0u
 #define ICMP_ECHO_REQUEST 8u
@@ -159,6 +157,8 @@ icmp6_rx(struct net *n, const struct net_frame *f, uint64_t now, struct cnt_bloc
 		return DROP_L3;
 	if (len > f->l3_len - IP6_LEN)
 		return DROP_LENGTH;
+	if (ip6[6] == IP_PROTO_HOP_BY_HOP)
+		return mld_rx(n, f, now, cnt);
 	if (ip6[6] != IP_PROTO_ICMP6)
 		return ip6[6] == IP_PROTO_FRAGMENT6 ? DROP_FRAGMENT : DROP_NOT_ROCE;
 	if (len < 4)

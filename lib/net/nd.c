@@ -31,14 +31,6 @@ solicited_node(uint8_t group[16], const uint8_t gid[16])
 	memcpy(group + 13, gid + 13, 3);
 }
 
-/* 33:33 and the last four bytes of the group (RFC 2464, 7) */
-static void
-group_mac(uint8_t mac[6], const uint8_t group[16])
-{
-	mac[0] = mac[1] = 0x33;
-	memcpy(mac + 2, group + 12, 4);
-}
-
 struct nd_msg {
 	uint8_t type, flags, option;
 	const uint8_t *dst_mac;		/* NULL: the group of dst */
@@ -51,7 +43,7 @@ nd_send(struct net *n, const struct nd_msg *m)
 	uint8_t frame[ETH_LEN + VLAN_LEN + IP6_LEN + ND_LEN + ND_OPT_LEN] = { 0 };
 	uint8_t group[6], *ip6, *msg;
 
-	group_mac(group, m->dst);
+	gid_group_mac(m->dst, group);
 	ip6 = net_put_l2(n, frame, m->dst_mac ? m->dst_mac : group, ETH_TYPE_IP6);
 	ip6[0] = 0x60;
 	put_be16(ip6 + 4, ND_LEN + ND_OPT_LEN);

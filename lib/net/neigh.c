@@ -194,14 +194,8 @@ neigh_tick(struct net *n, struct neigh *e, uint64_t now)
 	neigh_due(t, e, now + rules[e->state].gap);
 }
 
-uint64_t
-net_wake_at(const struct net *n)
-{
-	return n->neigh.wake;
-}
-
 void
-net_timer(struct net *n, uint64_t now)
+neigh_timer(struct net *n, uint64_t now)
 {
 	struct neigh_table *t = &n->neigh;
 

@@ -66,6 +66,9 @@ bool neigh_learn(struct net *n, const uint8_t gid[16], const uint8_t mac[6], uin
 /* The neighbour says it is there, without naming its MAC. */
 void neigh_alive(struct net *n, const uint8_t gid[16], uint64_t now);
 
+/* Asks, refreshes and forgets what is due; t->wake says when it is again. */
+void neigh_timer(struct net *n, uint64_t now);
+
 /* The link came up: those not yet resolved are asked again at the next net_timer(), at once. */
 void neigh_hurry(struct net *n);
 

@@ -118,7 +118,7 @@ net_new(const struct net_conf *conf, const struct net_out *out, const char **why
 	if (!n)
 		goto fail;
 	n->echo = malloc(ETH_LEN + VLAN_LEN + conf->ip_mtu);
-	if (!n->echo || neigh_init(&n->neigh) != 0)
+	if (!n->echo || neigh_init(&n->neigh) != 0 || groups_init(&n->groups) != 0)
 		goto fail;
 	memcpy(n->mac, conf->mac, 6);
 	n->vlan_tci = conf->vlan_tci;
@@ -142,6 +142,7 @@ net_free(struct net *n)
 {
 	if (!n)
 		return;
+	groups_fini(&n->groups);
 	neigh_fini(&n->neigh);
 	free(n->echo);
 	free(n);
@@ -216,12 +217,27 @@ net_rx(struct net *n, const uint8_t *frame, size_t len, uint64_t now, struct cnt
 	case ETH_TYPE_ARP:
 		return arp_rx(n, &f, now, cnt);
 	case ETH_TYPE_IP4:
+		if (f.l3_len >= IP4_LEN && f.l3[9] == IP_PROTO_IGMP)
+			return igmp_rx(n, &f, now, cnt);
 		return icmp4_rx(n, &f, cnt);
 	case ETH_TYPE_IP6:
 		return icmp6_rx(n, &f, now, cnt);
 	default:
 		return DROP_NOT_ROCE;
 	}
+}
+
+uint64_t
+net_wake_at(const struct net *n)
+{
+	return n->neigh.wake < n->groups.wake ? n->neigh.wake : n->groups.wake;
+}
+
+void
+net_timer(struct net *n, uint64_t now)
+{
+	neigh_timer(n, now);
+	groups_timer(n, now);
 }
 
 void
@@ -234,4 +250,5 @@ net_announce(struct net *n)
 			nd_announce(n, n->gid[i].gid);
 	}
 	neigh_hurry(n);
+	groups_announce(n);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Who is at this address, and which header reaches them: the GID table, neighbours by ARP and ND,
- * ICMP echo, paths. Sans-IO: frames are written to slots that the caller lends, time is given.
- * All of it belongs to the core that serves the port's first queue; others reach it by mailbox.
+ * ICMP echo, paths, membership of multicast groups by IGMP and MLD. Sans-IO: frames are written to
+ * slots that the caller lends, time is given. All of it belongs to the core that serves the port's
+ * first queue; others reach it by mailbox.
  */
 #ifndef NET_NET_H
 #define NET_NET_H
@@ -16,6 +17,7 @@
 #include "wire/build.h"
 
 #define NET_MAX_GIDS 256u
+#define NET_MAX_GROUPS 1024u
 #define NET_NEVER UINT64_MAX
 
 struct net_addr {
@@ -60,6 +62,7 @@ struct path_req {
 	uint16_t udp_sport;
 	uint8_t hop_limit;		/* 0: 64; so is 1 by a gateway */
 	uint8_t traffic_class;
+	bool group;			/* dgid may be a multicast group's */
 };
 
 /*
@@ -72,6 +75,7 @@ struct path {
 	uint8_t src_gid[16], dst_gid[16];
 	bool ready;
 	bool loop;			/* dgid is one of our own */
+	bool group;			/* dgid is a multicast group */
 	void (*changed)(struct path *p, void *arg);
 	void *arg;
 	struct wire_tmpl_conf conf;
@@ -80,9 +84,9 @@ struct path {
 };
 
 /*
- * 0 (p->ready says whether it can be used at once; if not, resolution has begun),
- * -EINVAL (empty sgid_index, families differ, multicast), -ENETUNREACH (no route: not on a link of
- * ours and no gateway), -ENOMEM.
+ * 0 (p->ready says whether it can be used at once; if not, resolution has begun; a group always can,
+ * F9), -EINVAL (empty sgid_index, families differ, multicast unless req->group), -ENETUNREACH (no
+ * route: not on a link of ours and no gateway), -ENOMEM.
  */
 int path_open(struct net *n, struct path *p, const struct path_req *req, uint64_t now,
 	      void (*changed)(struct path *p, void *arg), void *arg);
@@ -97,12 +101,22 @@ enum drop_reason net_rx(struct net *n, const uint8_t *frame, size_t len, uint64_
  * with it, never makes one, never changes its MAC. */
 void net_confirm(struct net *n, const uint8_t gid[16], const uint8_t mac[6], uint64_t now);
 
+/*
+ * A receiver joins a multicast group: the first one is announced by IGMPv3 or MLDv2 (by IGMPv2 or
+ * MLDv1 for some minutes after a querier of those was heard), twice, and again when a querier asks or
+ * the link comes up. 0, -EINVAL (gid_is_group() says no), -ENOSPC (NET_MAX_GROUPS are joined).
+ */
+int group_join(struct net *n, const uint8_t gid[16], uint64_t now);
+/* One of them leaves; the last one is announced, too. 0, or -EINVAL when nobody has joined it. */
+int group_leave(struct net *n, const uint8_t gid[16], uint64_t now);
+
 /* When net_timer() must be called (retries, expiry), ns, or NET_NEVER. */
 uint64_t net_wake_at(const struct net *n);
 void net_timer(struct net *n, uint64_t now);
 
 /* Gratuitous ARP and unsolicited neighbour advertisement for all our addresses: at start, link up.
- * Whoever has not answered yet is asked again at the next net_timer(), which is due at once. */
+ * Whoever has not answered yet is asked again, and groups are announced, at the next net_timer(),
+ * which is due at once. */
 void net_announce(struct net *n);
 
 #endif

@@ -4,6 +4,7 @@
 #define NET_NET_PRIV_H
 
 #include "net/gid.h"
+#include "net/group.h"
 #include "net/neigh.h"
 #include "net/net.h"
 
@@ -14,7 +15,11 @@
 #define ETH_TYPE_VLAN 0x8100u
 #define ETH_TYPE_IP6 0x86ddu
 #define IP6_LEN 40u
+#define IP4_LEN 20u
+#define IP4_FRAGMENT 0x3fffu	/* more fragments, or an offset */
 #define IP_PROTO_ICMP 1u
+#define IP_PROTO_IGMP 2u
+#define IP_PROTO_HOP_BY_HOP 0u
 #define IP_PROTO_ICMP6 58u
 
 struct net {
@@ -27,6 +32,7 @@ struct net {
 	uint8_t gw4[16], gw6[16];
 	bool conflict_said;
 	struct neigh_table neigh;
+	struct groups groups;
 	uint8_t *echo;		/* room for the longest frame: answers to echo requests */
 };
 
@@ -87,6 +93,12 @@ enum drop_reason icmp6_rx(struct net *n, const struct net_frame *f, uint64_t now
 /* `msg` is an ICMPv6 message of type 135 or 136 with a right checksum; its IPv6 header is f->l3. */
 enum drop_reason nd_rx(struct net *n, const struct net_frame *f, const uint8_t *msg, size_t len,
 		       uint64_t now, struct cnt_block *cnt);
+
+/* Queries of routers and switches: which groups have receivers here? */
+enum drop_reason igmp_rx(struct net *n, const struct net_frame *f, uint64_t now,
+			 struct cnt_block *cnt);
+enum drop_reason mld_rx(struct net *n, const struct net_frame *f, uint64_t now,
+			struct cnt_block *cnt);
 
 /* Asks who has `target`: everybody (mac NULL), or the one who is thought to have it. */
 void arp_ask(struct net *n, const uint8_t src[16], const uint8_t target[16], const uint8_t *mac);

@@ -20,6 +20,16 @@ path_set_mac(struct path *p, const uint8_t mac[6])
 	p->ready = true;
 }
 
+/* A group's MAC follows from its address (F9): nobody is asked, and no gateway takes it for us. */
+static void
+path_set_group(struct path *p)
+{
+	uint8_t mac[6];
+
+	gid_group_mac(p->dst_gid, mac);
+	path_set_mac(p, mac);
+}
+
 /* Who takes a packet for dgid off our hands: itself, or a gateway. NULL: nobody. */
 static const uint8_t *
 next_hop(const struct net *n, const uint8_t dgid[16])
@@ -57,10 +67,15 @@ path_open(struct net *n, struct path *p, const struct path_req *req, uint64_t no
 	p->arg = arg;
 	if (gid_get(n, req->sgid_index, p->src_gid) != 0)
 		return -EINVAL;
-	if (!gid_is_unicast(req->dgid) || gid_is_subnet_broadcast(n, req->dgid) ||
+	p->group = req->group && gid_is_group(req->dgid);
+	if ((!gid_is_unicast(req->dgid) && !p->group) || gid_is_subnet_broadcast(n, req->dgid) ||
 	    gid_is_ip4(req->dgid) != gid_is_ip4(p->src_gid))
 		return -EINVAL;
 	path_fill(p, n, req);
+	if (p->group) {
+		path_set_group(p);
+		return 0;
+	}
 	if (gid_find(n, p->dst_gid) >= 0) {
 		p->loop = true;
 		path_set_mac(p, n->mac);

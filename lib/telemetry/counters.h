@@ -76,6 +76,7 @@ enum drop_reason {
 	X(CQ_OVERFLOW, "completions that found no room") \
 	X(RX_ARP, "ARP packets for us") \
 	X(RX_ND, "neighbour discovery packets for us") \
+	X(RX_QUERY, "IGMP and MLD queries heard") \
 	X(RX_ECHO, "ICMP echo requests answered")
 
 enum cnt {

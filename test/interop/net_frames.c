@@ -2,8 +2,10 @@
 /*
  * Prints, one a line as "name hex", every kind of frame that lib/net makes of itself, for judges:
  * each is provoked by a frame that a judge gives on stdin, or by asking, announcing and waiting.
- * Lines of stdin are hex; "vlan" as the argument makes the port a member of VLAN 5, priority 3.
+ * Lines of stdin are hex, or "join ADDRESS", "leave ADDRESS", "wait" (some seconds); "vlan" as the
+ * argument makes the port a member of VLAN 5, priority 3.
  */
+#include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,10 @@
 #include "net/gid.h"
 #include "net/net.h"
 
+#define SECOND UINT64_C(1000000000)
+
 static const char *kind = "?";
+static uint64_t now = 1;
 
 static void
 print_frame(void *arg, const uint8_t *frame, size_t len)
@@ -31,7 +36,7 @@ ask(struct net *n, uint32_t sgid, const uint8_t gid[16])
 
 	memcpy(req.dgid, gid, 16);
 	kind = "ask";
-	if (path_open(n, &p, &req, 1, NULL, NULL) != 0)
+	if (path_open(n, &p, &req, now, NULL, NULL) != 0)
 		exit(1);
 	path_close(n, &p);
 }
@@ -51,8 +56,52 @@ answer(struct net *n, const char *line)
 		frame[i] = (uint8_t)byte;
 	}
 	kind = "answer";
-	if (net_rx(n, frame, len, 1, &cnt) != DROP_NONE)
+	if (net_rx(n, frame, len, now, &cnt) != DROP_NONE)
 		printf("dropped -\n");
+}
+
+/* Whatever falls due: the second time that a change is said, answers to queries. */
+static void
+wait_long(struct net *n)
+{
+	uint64_t end = now + 20 * SECOND;
+
+	kind = "later";
+	while (net_wake_at(n) <= end) {
+		now = net_wake_at(n) > now ? net_wake_at(n) : now;
+		net_timer(n, now);
+	}
+	now = end;
+}
+
+static void
+member(struct net *n, const char *line, int (*fn)(struct net *, const uint8_t *, uint64_t))
+{
+	char text[64], word[8];
+	uint8_t gid[16], ip4[4];
+
+	if (sscanf(line, "%7s %63s", word, text) != 2)
+		exit(1);
+	if (inet_pton(AF_INET, text, ip4) == 1)
+		gid_from_ip4(gid, ip4);
+	else if (inet_pton(AF_INET6, text, gid) != 1)
+		exit(1);
+	kind = "group";
+	if (fn(n, gid, now) != 0)
+		exit(1);
+}
+
+static void
+obey(struct net *n, const char *line)
+{
+	if (line[0] == 'j')
+		member(n, line, group_join);
+	else if (line[0] == 'l')
+		member(n, line, group_leave);
+	else if (line[0] == 'w')
+		wait_long(n);
+	else
+		answer(n, line);
 }
 
 int
@@ -86,7 +135,7 @@ main(int argc, char **argv)
 	gid[15] = 3;
 	ask(n, 2, gid);
 	while (fgets(line, sizeof(line), stdin))
-		answer(n, line);
+		obey(n, line);
 	net_free(n);
 	return 0;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""ARP, neighbour discovery and echo of lib/net before two judges that are not ours.
+"""ARP, neighbour discovery, echo, IGMP and MLD of lib/net before two judges that are not ours.
 
 scapy makes the questions and, for each, the frame that it would have answered; ours must be the same
 to the byte. tshark dissects every frame: nothing malformed, every checksum right. Untagged and in a
@@ -33,7 +33,12 @@ def skip(why):
 try:
     from scapy.all import (ARP, IP, ICMP, Dot1Q, Ether, ICMPv6EchoReply, ICMPv6EchoRequest,
                            ICMPv6ND_NA, ICMPv6ND_NS, ICMPv6NDOptDstLLAddr, ICMPv6NDOptSrcLLAddr,
-                           IPv6, in6_getnsma, in6_getnsmac, inet_pton, inet_ntop, wrpcap)
+                           ICMPv6MLDMultAddrRec, ICMPv6MLDone, ICMPv6MLQuery, ICMPv6MLQuery2,
+                           ICMPv6MLReport, ICMPv6MLReport2, IPOption_Router_Alert, IPv6,
+                           IPv6ExtHdrHopByHop, RouterAlert,
+                           in6_getnsma, in6_getnsmac, inet_pton, inet_ntop, wrpcap)
+    from scapy.contrib.igmp import IGMP
+    from scapy.contrib.igmpv3 import IGMPv3, IGMPv3gr, IGMPv3mq, IGMPv3mr
     import socket
 except ImportError:
     skip("no scapy: install python3-scapy")
@@ -104,6 +109,75 @@ def exchanges():
                 src=ours, dst=peer, hlim=64) / ICMPv6EchoReply(id=78, seq=size, data=data))
 
 
+GROUP_4, GROUP_6 = "239.129.2.3", "ff15::77:1"
+IS_MEMBER, LEAVES, JOINS = 2, 3, 4
+
+
+def igmp_to(dst, src, src_mac):
+    octets = [int(x) for x in dst.split(".")]
+    mac = "01:00:5e:%02x:%02x:%02x" % (octets[1] & 127, octets[2], octets[3])
+    return Ether(dst=mac, src=src_mac) / IP(
+        src=src, dst=dst, ttl=1, tos=0xC0, flags="DF", id=0, options=[IPOption_Router_Alert()])
+
+
+def mld_to(dst, src, src_mac):
+    mac = "33:33:" + ":".join("%02x" % b for b in inet_pton(socket.AF_INET6, dst)[12:])
+    return Ether(dst=mac, src=src_mac) / IPv6(src=src, dst=dst, hlim=1) / IPv6ExtHdrHopByHop(
+        options=[RouterAlert(value=0)])
+
+
+def reports(word):
+    return (igmp_to("224.0.0.22", OUR_4, OUR_MAC) / IGMPv3(type=0x22) / IGMPv3mr(
+        records=[IGMPv3gr(rtype=word, maddr=GROUP_4)]),
+        mld_to("ff02::16", OUR_LL, OUR_MAC) / ICMPv6MLReport2(
+        records=[ICMPv6MLDMultAddrRec(rtype=word, dst=GROUP_6)]))
+
+
+def old_reports(leaves):
+    if leaves:
+        return (igmp_to("224.0.0.2", OUR_4, OUR_MAC) / IGMP(type=0x17, mrcode=0, gaddr=GROUP_4),
+                mld_to("ff02::2", OUR_LL, OUR_MAC) / ICMPv6MLDone(mladdr=GROUP_6, mrd=0))
+    return (igmp_to(GROUP_4, OUR_4, OUR_MAC) / IGMP(type=0x16, mrcode=0, gaddr=GROUP_4),
+            mld_to(GROUP_6, OUR_LL, OUR_MAC) / ICMPv6MLReport(mladdr=GROUP_6, mrd=0))
+
+
+def queries():
+    yield igmp_to("224.0.0.1", PEER_4, PEER_MAC) / IGMPv3(type=0x11, mrcode=100) / IGMPv3mq(
+        qrv=2, qqic=125)
+    yield igmp_to(GROUP_4, PEER_4, PEER_MAC) / IGMPv3(type=0x11, mrcode=10) / IGMPv3mq(
+        gaddr=GROUP_4, srcaddrs=["10.9.9.9"], qrv=2, qqic=125)
+    yield mld_to("ff02::1", PEER_LL, PEER_MAC) / ICMPv6MLQuery2(mrd=10000, QRV=2, QQIC=125)
+    yield mld_to(GROUP_6, PEER_LL, PEER_MAC) / ICMPv6MLQuery2(mladdr=GROUP_6, mrd=1000)
+
+
+def old_queries():
+    yield igmp_to("224.0.0.1", PEER_4, PEER_MAC) / IGMP(type=0x11, mrcode=100)
+    yield mld_to("ff02::1", PEER_LL, PEER_MAC) / ICMPv6MLQuery(mrd=10000)
+
+
+def memberships(vlan):
+    """(line for our program, frames that it then sends)"""
+    def both(word, mine, second):
+        for group, right in zip((GROUP_4, GROUP_6), mine):
+            yield "%s %s" % (word, group), [right]
+            yield "wait", [second[0] if group == GROUP_4 else second[1]]
+
+    joins, leaves, member = reports(JOINS), reports(LEAVES), reports(IS_MEMBER)
+    yield from both("join", joins, joins)
+    for q in queries():
+        yield tag(q, vlan).hex(), []
+        yield "wait", [member[IP not in q]]
+    yield from both("leave", leaves, leaves)
+    for q in old_queries():
+        yield tag(q, vlan).hex(), []
+    joins, leaves = old_reports(False), old_reports(True)
+    yield from both("join", joins, joins)
+    for i, q in enumerate(old_queries()):
+        yield tag(q, vlan).hex(), []
+        yield "wait", [joins[i]]
+    yield from both("leave", leaves, leaves)
+
+
 def tag(frame, vlan):
     if not vlan:
         return bytes(frame)
@@ -124,7 +198,8 @@ def judge_bytes(lines, right):
 
 
 FIELDS = ["_ws.malformed", "_ws.expert.severity", "arp.opcode", "icmp.type", "icmp.checksum.status",
-          "ip.checksum.status", "icmpv6.type", "icmpv6.checksum.status", "vlan.id"]
+          "ip.checksum.status", "icmpv6.type", "icmpv6.checksum.status", "vlan.id", "igmp.type",
+          "igmp.checksum.status", "ip.opt.ra", "ipv6.opt.router_alert"]
 GOOD = "1"  # tshark's "Good" for a checksum
 
 
@@ -146,8 +221,13 @@ def judge_tshark(frames, vlan):
         wrong = []
         if got["_ws.malformed"]:
             wrong.append("malformed")
-        if not (got["arp.opcode"] or got["icmp.type"] or got["icmpv6.type"]):
-            wrong.append("neither ARP nor ICMP")
+        if not (got["arp.opcode"] or got["icmp.type"] or got["icmpv6.type"] or got["igmp.type"]):
+            wrong.append("neither ARP nor ICMP nor IGMP")
+        if got["igmp.type"] and (got["ip.checksum.status"], got["igmp.checksum.status"],
+                                 got["ip.opt.ra"]) != (GOOD, GOOD, "0"):
+            wrong.append("checksum or router alert")
+        if got["icmpv6.type"] in ("131", "132", "143") and got["ipv6.opt.router_alert"] != "0":
+            wrong.append("router alert")
         if got["icmp.type"] and (got["ip.checksum.status"], got["icmp.checksum.status"]) != (
                 GOOD, GOOD):
             wrong.append("checksum")
@@ -170,6 +250,9 @@ def main():
         right += [("ask", tag(f, vlan)) for f in questions_of_ours()]
         right += [("answer", a) for _, a in pairs]
         stdin = "".join(q.hex() + "\n" for q, _ in pairs)
+        for line, frames in memberships(vlan):
+            stdin += line + "\n"
+            right += [("later" if line == "wait" else "group", tag(f, vlan)) for f in frames]
         out = subprocess.run([program] + (["vlan"] if vlan else []), input=stdin, check=True,
                              capture_output=True, text=True).stdout
         lines = [tuple(line.split(" ")) for line in out.splitlines()]

@@ -73,6 +73,49 @@ path_open__routes(void)
 	}
 }
 
+/* F9: a group's MAC follows from its address; nobody is asked, no gateway needed, the hops are what
+ * was asked for. Only for those that may send to one. */
+static void
+path_open__groups(void)
+{
+	static const struct {
+		uint32_t sgid;
+		const char *dst;
+		int ret;
+		uint8_t mac[6];
+	} t[] = {
+		{ 1, "224.0.0.1", 0, { 0x01, 0x00, 0x5e, 0, 0, 1 } },
+		{ 1, "239.129.2.3", 0, { 0x01, 0x00, 0x5e, 1, 2, 3 } },
+		{ 1, "239.255.255.255", 0, { 0x01, 0x00, 0x5e, 0x7f, 0xff, 0xff } },
+		{ 2, "ff15::1:2ff:fe03:405", 0, { 0x33, 0x33, 0xfe, 0x03, 0x04, 0x05 } },
+		{ 0, "ff02::1", 0, { 0x33, 0x33, 0, 0, 0, 1 } },
+		{ 0, "224.0.0.1", -EINVAL, { 0 } },
+		{ 1, "ff02::1", -EINVAL, { 0 } },
+		{ 1, "255.255.255.255", -EINVAL, { 0 } },
+	};
+
+	for (size_t i = 0; i < 2 * sizeof(t) / sizeof(t[0]); i++) {
+		struct path_req req = { .sgid_index = t[i / 2].sgid, .hop_limit = 1, .group = i & 1 };
+		struct fix *f = fix_new();
+		struct path p;
+
+		fix_addr(f, "10.11.10.2", 16);
+		fix_addr(f, "fd00::2", 64);
+		CHECK(!fix_start(f));
+		gid_of(t[i / 2].dst, req.dgid);
+		CHECK(path_open(f->net, &p, &req, f->now, NULL, NULL) == (i & 1 ? t[i / 2].ret : -EINVAL));
+		CHECK_EQ(f->num_sent, 0);
+		if (p.ready) {
+			CHECK(p.group && !p.loop);
+			CHECK_EQ(p.conf.hop_limit, 1);
+			CHECK_MEM(p.tmpl.bytes, t[i / 2].mac, 6);
+		}
+		CHECK_EQ(p.ready, (i & 1) && t[i / 2].ret == 0);
+		path_close(f->net, &p);
+		fix_free(f);
+	}
+}
+
 static void
 path_open__loop_template(void)
 {
@@ -260,6 +303,7 @@ net_rx__unasked_answer_teaches_nothing(void)
 
 static const struct check_case cases[] = {
 	CHECK_CASE(path_open__routes),
+	CHECK_CASE(path_open__groups),
 	CHECK_CASE(path_open__loop_template),
 	CHECK_CASE(path_open__hop_limit),
 	CHECK_CASE(path_open__resolves),
