@@ -141,10 +141,9 @@ struct ctl_dereg_mr {
 };
 
 struct ctl_xrcd {
-	/* in of OPEN */
-	int32_t fd;			/* a file: who opens one of the same inode has the same domain. -1: none */
-	int32_t oflags;			/* O_CREAT, O_EXCL of <fcntl.h>. -EAGAIN: there is none, and no O_CREAT;
-					 * -EINVAL: there is one, and both; -EBADF */
+	/* in of OPEN: -EAGAIN when there is none and no O_CREAT, -EINVAL when there is one and O_EXCL */
+	int32_t fd;			/* a file; all of one inode have the same domain. -1: none */
+	int32_t oflags;			/* O_CREAT, O_EXCL of <fcntl.h> */
 	/* out of OPEN, in of CLOSE */
 	uint32_t xrcd;			/* never 0 */
 	uint32_t reserved;
