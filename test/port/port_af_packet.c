@@ -297,6 +297,55 @@ port_af_packet__bell(void)
 	CHECK_EQ(rig_pair(listener, ringer), 0);
 }
 
+/* The bell rings when the frame is there, not before: who looks and finds nothing sleeps again. */
+#define RINGS 2000
+
+static int
+finder(struct rig *r)
+{
+	struct pollfd p = { .events = POLLIN };
+	int late = 0;
+
+	RIG_CHECK(open_mine(r) == 0);
+	p.fd = r->port.drv->wait_fd(&r->port);
+	r->port.drv->wait_clear(&r->port);
+	for (int i = 0; i < RINGS; i++) {
+		struct rte_mbuf *m = NULL;
+
+		RIG_CHECK(rig_meet(r));
+		while (poll(&p, 1, 0) == 0)	/* asleep it would come too late to see it */
+			;
+		r->port.drv->wait_clear(&r->port);
+		late += port_rx(&r->port, 0, &m, 1) == 0;
+		while (!m)
+			port_rx(&r->port, 0, &m, 1);
+		rte_pktmbuf_free(m);
+	}
+	port_close(&r->port);
+	if (late)
+		printf("%d of %d frames came after their ring\n", late, RINGS);
+	return late != 0;
+}
+
+static int
+one_by_one(struct rig *r)
+{
+	RIG_CHECK(open_mine(r) == 0);
+	for (int i = 0; i < RINGS; i++) {
+		RIG_CHECK(rig_meet(r));
+		RIG_CHECK(send_to(r, r->peer_mac) == 1);
+	}
+	port_close(&r->port);
+	return 0;
+}
+
+static void
+port_af_packet__rings_after_the_frame(void)
+{
+	CHECK_EQ(make_veth("af_packet", 4200), 0);
+	CHECK_EQ(rig_pair(finder, one_by_one), 0);
+}
+
 /* The same interface gives the same MAC; a killed process leaves no promiscuous mode behind. */
 static int
 killed(struct rig *r)
@@ -472,6 +521,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(port_af_xdp__again_at_once),
 	CHECK_CASE(port_af_packet__vlan),
 	CHECK_CASE(port_af_packet__bell),
+	CHECK_CASE(port_af_packet__rings_after_the_frame),
 	CHECK_CASE(port_af_packet__kill_leaves_nothing),
 	CHECK_CASE(port_af_packet__number_taken),
 	CHECK_CASE(port_af_packet__one_owner),

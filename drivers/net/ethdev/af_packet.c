@@ -90,47 +90,37 @@ check_permission(char *why, size_t why_len)
 	return ret;
 }
 
+/* Checks; the device is not made at EAL's start, for it must come after the bell. */
 static int
 af_packet_eal_args(const struct port_conf *conf, char *out, size_t out_len, char *why,
 		   size_t why_len)
 {
-	const size_t lead = sizeof(ETHDEV_ARG) - 1;
 	struct port_iface iface;
 	uint32_t ip_mtu;
 	int ret = query(conf, &iface, &ip_mtu, why, why_len);
 
-	if (ret == 0)
-		ret = check_permission(why, why_len);
-	if (ret != 0)
-		return ret;
-	if (out_len <= lead)
-		return -EINVAL;
-	memcpy(out, ETHDEV_ARG, lead);
-	return write_devargs(conf, ip_mtu, out + lead, out_len - lead);
+	if (out_len)
+		out[0] = 0;
+	return ret ? ret : check_permission(why, why_len);
 }
 
-/* A locally administered MAC that is the same whenever the interface is, and looks like no other
- * interface's: FNV-1a of the interface's. */
+/* The one that was asked for; or a locally administered one that is the same whenever the interface is,
+ * and looks like no other interface's: FNV-1a of the interface's. */
 static void
-derive_mac(uint8_t mac[6], const uint8_t of[6])
+choose_mac(uint8_t mac[6], const struct port_conf *conf, const struct port_iface *iface)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
+	if (ethdev_mac_given(conf->mac)) {
+		memcpy(mac, conf->mac, 6);
+		return;
+	}
 	for (int i = 0; i < 6; i++)
-		h = (h ^ of[i]) * UINT64_C(0x100000001b3);
+		h = (h ^ iface->mac[i]) * UINT64_C(0x100000001b3);
 	h ^= h >> 32;
 	for (int i = 0; i < 6; i++)
 		mac[i] = (uint8_t)(h >> (8 * i));
 	mac[0] = (uint8_t)((mac[0] | 2) & ~1u);
-}
-
-static int
-ring_bell(struct port *p, const struct port_iface *iface, char *why, size_t why_len)
-{
-	struct ethdev *e = p->priv;
-
-	e->bell_fd = bell_open(iface->index, p->mac, why, why_len);
-	return e->bell_fd < 0 ? e->bell_fd : 0;
 }
 
 /* Two ports with one MAC would each take the other's frames. The name is in the abstract namespace,
@@ -158,40 +148,57 @@ claim(struct port *p, const struct port_iface *iface, const char *name, char *wh
 }
 
 static int
-af_packet_open(struct port *p, const struct port_conf *conf, char *why, size_t why_len)
+open_device(struct port *p, const struct port_conf *conf, uint32_t ip_mtu, char *why, size_t why_len)
 {
-	char devargs[256] = AF_PACKET_NAME;
+	char devargs[256];
 	struct ethdev_conf eth = {
 		.devargs = devargs,
+		.ip_mtu = ip_mtu,
+		.room = slot_size(ip_mtu),	/* a slot is copied into one buffer: DPDK checks that it fits */
 		.rx_ring = AF_PACKET_FRAMES,
 		.tx_ring = AF_PACKET_FRAMES,
 		.num_mbufs = AF_PACKET_MBUFS + conf->more_mbufs,
 	};
-	struct port_iface iface;
-	int ret = query(conf, &iface, &eth.ip_mtu, why, why_len);
+	int ret = write_devargs(conf, ip_mtu, devargs, sizeof(devargs));
 
-	if (ret == 0 && !ethdev_exists(devargs))
-		ret = write_devargs(conf, eth.ip_mtu, devargs, sizeof(devargs));
 	if (ret != 0)
 		return ret;
-	/* a slot is copied into one buffer: DPDK checks that it fits */
-	eth.room = slot_size(eth.ip_mtu);
 	ret = ethdev_open(p, &eth, why, why_len);
 	if (ret == -EPERM) /* DPDK's word for its own failure; what the user may do was checked */
 		snprintf(why, why_len, "af_packet: DPDK cannot open \"%s\". Its fanout group is named by"
 			 " process and interface: if another such port runs in this network"
 			 " namespace, start this one again", conf->args);
+	return ret;
+}
+
+/*
+ * The bell is opened before the device: the kernel gives a frame to the packet socket that came last
+ * first, and whoever is woken must find the frame, or he sleeps again beside it.
+ */
+static int
+af_packet_open(struct port *p, const struct port_conf *conf, char *why, size_t why_len)
+{
+	struct port_iface iface;
+	uint32_t ip_mtu;
+	uint8_t mac[6];
+	int bell, ret = query(conf, &iface, &ip_mtu, why, why_len);
+
 	if (ret != 0)
 		return ret;
-	if (ethdev_mac_given(conf->mac))
-		memcpy(p->mac, conf->mac, 6);
-	else
-		derive_mac(p->mac, iface.mac);
+	choose_mac(mac, conf, &iface);
+	bell = bell_open(iface.index, mac, why, why_len);
+	if (bell < 0)
+		return bell;
+	ret = open_device(p, conf, ip_mtu, why, why_len);
+	if (ret != 0) {
+		close(bell);
+		return ret;
+	}
+	((struct ethdev *)p->priv)->bell_fd = bell;
+	memcpy(p->mac, mac, 6);
 	ret = ethdev_set_iface(p, conf->args);
 	if (ret == 0)
 		ret = claim(p, &iface, conf->args, why, why_len);
-	if (ret == 0)
-		ret = ring_bell(p, &iface, why, why_len);
 	if (ret != 0)
 		ethdev_close(p);
 	return ret;
