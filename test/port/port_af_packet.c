@@ -1,110 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* af_packet on both ends of a veth, in network namespaces that end with the test. */
-#include "port_rig.h"
+/* af_packet on both ends of a veth. */
+#include "veth.h"
 
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <arpa/inet.h>
-
-static uint32_t want_mtu;
-static const char *kind;
-
-static const char *
-my_iface(const struct rig *r)
-{
-	return r->side == 0 ? "plxa" : "plxb";
-}
-
-static int
-sh(const char *command)
-{
-	int ret = system(command);
-
-	if (ret != 0)
-		printf("%s: %d\n", command, ret);
-	return ret;
-}
-
-/* The kernel of this namespace is not to talk on new interfaces of its own accord. */
-static void
-silence(void)
-{
-	(void)!system("echo 1 2>/dev/null >/proc/sys/net/ipv6/conf/default/disable_ipv6");
-}
-
-/* A veth with the MTU, up, for ports of that kind: every case begins with this, whatever another left. */
-static int
-make_veth(const char *port_kind, uint32_t ip_mtu)
-{
-	char command[512];
-
-	kind = port_kind;
-	want_mtu = ip_mtu;
-	silence();
-	(void)!system("ip link del plxa 2>/dev/null");
-	snprintf(command, sizeof(command),
-		 "ip link add plxa mtu %u type veth peer name plxb mtu %u &&"
-		 " ip link set plxa up && ip link set plxb up", ip_mtu, ip_mtu);
-	return sh(command);
-}
-
-/* The second end goes into a namespace of its own, as a second host would. */
-static int
-move_apart(struct rig *r)
-{
-	char command[128];
-	pid_t peer = getpid();
-
-	if (r->side == 1) {
-		RIG_CHECK(unshare(CLONE_NEWNET) == 0);
-		silence();
-		RIG_CHECK(write(r->sync, &peer, sizeof(peer)) == sizeof(peer));
-		RIG_CHECK(rig_meet(r));
-		return sh("ip link set plxb up");
-	}
-	RIG_CHECK(read(r->sync, &peer, sizeof(peer)) == sizeof(peer));
-	snprintf(command, sizeof(command), "ip link set plxb netns %d", peer);
-	RIG_CHECK(sh(command) == 0);
-	RIG_CHECK(rig_meet(r));
-	return 0;
-}
-
-static int
-open_mine(struct rig *r)
-{
-	char spec[64];
-
-	RIG_CHECK(move_apart(r) == 0);
-	snprintf(spec, sizeof(spec), "%s:%s", kind, my_iface(r));
-	RIG_CHECK(rig_open(r, spec, false) == 0);
-	RIG_CHECK(r->port.ip_mtu == want_mtu);
-	RIG_CHECK((r->port.mac[0] & 3) == 2);
-	RIG_CHECK(rig_swap_macs(r));
-	RIG_CHECK(memcmp(r->port.mac, r->peer_mac, 6) != 0);
-	RIG_CHECK(rig_link(r));
-	return rig_meet(r) ? 0 : 1;
-}
-
-static int
-talk(struct rig *r)
-{
-	static const uint32_t sizes[] = { 64, 1500, 4170, 0 };
-
-	RIG_CHECK(open_mine(r) == 0);
-	for (int i = 0; i < 4; i++) {
-		uint32_t len = sizes[i] ? sizes[i] : want_mtu + 14;
-
-		if (len > want_mtu + 14)
-			continue;
-		RIG_CHECK(rig_exchange(r, 2000, len));
-		RIG_CHECK(rig_meet(r));
-	}
-	/* af_xdp lends buffers to the kernel */
-	RIG_CHECK(rig_in_use(r) == 0 || strcmp(kind, "af_packet") != 0);
-	port_close(&r->port);
-	return 0;
-}
 
 static void
 port_af_packet__exchange(void)
@@ -115,67 +16,6 @@ port_af_packet__exchange(void)
 		CHECK_EQ(make_veth("af_packet", mtus[i]), 0);
 		CHECK_EQ(rig_pair(talk, talk), 0);
 	}
-}
-
-/* No more than a page carries, and the interface is left as it was. */
-static int
-too_long(struct rig *r)
-{
-	r->conf.ip_mtu = 4200;
-	RIG_CHECK(rig_open(r, "af_xdp:plxa", false) == -EINVAL);
-	RIG_CHECK(strstr(r->why, "MTU 4200 is more than the"));
-	r->conf.ip_mtu = 0;	/* veth's driver refuses what its XDP could not hold */
-	RIG_CHECK(rig_open(r, "af_xdp:plxa", false) == -EINVAL);
-	RIG_CHECK(strstr(r->why, "is its MTU"));
-	RIG_CHECK(sh("ip link set plxa mtu 3000; ip link set plxb mtu 3000") == 0);
-	RIG_CHECK(rig_open(r, "af_xdp:plxa", true) == 0);
-	RIG_CHECK(r->port.ip_mtu == 3000);
-	port_close(&r->port);
-	return sh("ip link show plxa | grep -q 'mtu 3000'");
-}
-
-static void
-port_af_xdp__exchange(void)
-{
-	static const uint32_t mtus[] = { 1500, 3400 };
-
-	for (int i = 0; i < 2; i++) {
-		CHECK_EQ(make_veth("af_xdp", mtus[i]), 0);
-		CHECK_EQ(rig_pair(talk, talk), 0);
-	}
-	CHECK_EQ(make_veth("af_xdp", 4200), 0);
-	CHECK_EQ(rig_alone(too_long), 0);
-}
-
-/* The kernel gives an interface's queue back some time after its socket is closed. */
-static int
-again_at_once(struct rig *r)
-{
-	RIG_CHECK(rig_open(r, "af_xdp:plxa", false) == 0);
-	for (int i = 0; i < 8; i++) {
-		port_close(&r->port);
-		RIG_CHECK(rig_open(r, "af_xdp:plxa", true) == 0);
-	}
-	port_close(&r->port);
-	return 0;
-}
-
-static int
-dies_with_xdp(struct rig *r)
-{
-	RIG_CHECK(rig_open(r, "af_xdp:plxa", false) == 0);
-	raise(SIGKILL);
-	return 1;
-}
-
-static void
-port_af_xdp__again_at_once(void)
-{
-	CHECK_EQ(make_veth("af_xdp", 3400), 0);
-	CHECK_EQ(rig_alone(again_at_once), 0);
-	for (int i = 0; i < 3; i++)
-		CHECK_EQ(rig_alone(dies_with_xdp), 128 + SIGKILL);
-	CHECK_EQ(rig_alone(again_at_once), 0);
 }
 
 /* The next frame of ours, within a second; NULL: none came. */
@@ -517,8 +357,6 @@ port_iface_has_addr__both_families(void)
 
 static const struct check_case cases[] = {
 	CHECK_CASE(port_af_packet__exchange),
-	CHECK_CASE(port_af_xdp__exchange),
-	CHECK_CASE(port_af_xdp__again_at_once),
 	CHECK_CASE(port_af_packet__vlan),
 	CHECK_CASE(port_af_packet__bell),
 	CHECK_CASE(port_af_packet__rings_after_the_frame),
@@ -532,14 +370,5 @@ static const struct check_case cases[] = {
 int
 main(int argc, char **argv)
 {
-	if (unshare(CLONE_NEWNET) != 0) {
-		printf("skipped: no network namespace of its own (%s): run as root\n",
-		       strerror(errno));
-		return RIG_SKIP;
-	}
-	if (system("ip link add plxa type veth peer name plxb 2>/dev/null") != 0) {
-		printf("skipped: this kernel or `ip` makes no veth\n");
-		return RIG_SKIP;
-	}
-	return check_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+	return veth_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }

@@ -154,7 +154,7 @@ open_device(struct port *p, const struct port_conf *conf, uint32_t ip_mtu, char 
 	struct ethdev_conf eth = {
 		.devargs = devargs,
 		.ip_mtu = ip_mtu,
-		.room = slot_size(ip_mtu),	/* a slot is copied into one buffer: DPDK checks that it fits */
+		.room = slot_size(ip_mtu),	/* a slot is copied into one buffer: DPDK checks it */
 		.rx_ring = AF_PACKET_FRAMES,
 		.tx_ring = AF_PACKET_FRAMES,
 		.num_mbufs = AF_PACKET_MBUFS + conf->more_mbufs,
