@@ -209,6 +209,7 @@ static int (*const checks[SETTING_COUNT])(struct plan *, const char *, struct wh
 	[SETTING_RECORD] = check_record,
 	[SETTING_COUNTERS] = check_counters,
 	[SETTING_ZERO_COPY] = check_switch,
+	[SETTING_EXPLAIN] = check_switch,
 	[SETTING_VENDOR_ID] = check_id,
 	[SETTING_VENDOR_PART_ID] = check_id,
 };

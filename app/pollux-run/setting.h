@@ -29,6 +29,7 @@
 	X(RECORD, "record", "POLLUX_RECORD", "FILE", "write all frames to a pcapng file") \
 	X(COUNTERS, "counters", "POLLUX_COUNTERS", "FILE", "write all counters to a file at the end") \
 	X(ZERO_COPY, NULL, "POLLUX_ZERO_COPY", "0|1", "send payloads from where they lie (1)") \
+	X(EXPLAIN, NULL, "POLLUX_EXPLAIN", "0|1", "say on standard error why queue pairs fail (0)") \
 	X(VENDOR_ID, NULL, "POLLUX_VENDOR_ID", "N", "vendor_id that the device reports") \
 	X(VENDOR_PART_ID, NULL, "POLLUX_VENDOR_PART_ID", "N", "vendor_part_id it reports")
 

@@ -145,6 +145,14 @@ int plx_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		 struct ibv_qp_init_attr *init_attr);
 /* Waits until every asynchronous event of the QP that was given out is acknowledged. */
 int plx_destroy_qp(struct ibv_qp *qp);
+/*
+ * Why the QP is in ERR or SQE: one sentence without a newline (what happened, between whom, the work
+ * request, PSN, retries and the last NAK) in text, NUL-terminated and cut to len bytes (448 hold every
+ * one; text may be NULL when len is 0), and the vendor_err of its first error completion in *vendor_err
+ * (may be NULL): the code in bits 0 to 7, never 0, the NAK's syndrome in 8 to 15. Until the QP is reset
+ * or destroyed. Control call. ENODATA: the QP is in neither state. EIO.
+ */
+int plx_explain_qp(struct ibv_qp *qp, uint32_t *vendor_err, char *text, size_t len);
 /* NULL: the QP was not made with send_ops_flags. */
 struct ibv_qp_ex *plx_qp_to_qp_ex(struct ibv_qp *qp);
 /* 1: data of `op` is written in ascending order, 0: not promised. */

@@ -31,6 +31,7 @@
 	X(CREATE_QP, ctl_create_qp, "make a queue pair") \
 	X(MODIFY_QP, ctl_modify_qp, "change attributes and state of a queue pair") \
 	X(QUERY_QP, ctl_query_qp, "attributes and state of a queue pair") \
+	X(EXPLAIN_QP, ctl_explain_qp, "why a queue pair is in ERR or SQE; ENODATA when it is not") \
 	X(DESTROY_QP, ctl_destroy_qp, "free a queue pair; returns when no core can touch it any more")
 
 enum ctl_msg_type {
@@ -269,6 +270,16 @@ struct ctl_query_qp {
 	uint32_t reserved;
 	/* out */
 	struct ctl_qp_attr attr;
+};
+
+#define CTL_EXPLAIN_TEXT 448u
+
+struct ctl_explain_qp {
+	/* in */
+	uint32_t qp;
+	/* out */
+	uint32_t vendor_err;		/* of the first completion with an error */
+	char text[CTL_EXPLAIN_TEXT];	/* one sentence, ends with a NUL */
 };
 
 struct ctl_destroy_qp {

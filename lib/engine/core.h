@@ -77,6 +77,14 @@ struct idle {
 	bool link_was_up;
 };
 
+/* explain.c: QPs that ended and are not told of yet. */
+struct explain {
+	struct why_box box;
+	uint64_t since;			/* when the second began in which `said` lines were printed; ticks */
+	uint32_t said;
+	uint32_t unsaid;		/* any thread may read */
+};
+
 struct core {
 	/* any thread */
 	uint32_t lock;			/* enum core_lock */
@@ -134,6 +142,7 @@ struct core {
 	/* lines for people; printed by the background thread */
 	char line[CORE_LINES][CORE_LINE_LEN];
 	uint32_t num_lines;		/* any thread may read */
+	struct explain *explain;	/* NULL: nobody asked */
 	bool said_self;
 	bool (*was_qpn)(void *arg, uint32_t qpn);
 	void *was_arg;
@@ -236,6 +245,14 @@ void core_qp_raised(struct core *c, struct eng_qp *q, uint32_t type);
 void core_say(void *core, const char *line);
 /* Prints what is kept. Takes the lock itself. */
 void core_print(struct core *c);
+
+/* explain.c: the core's QPs are told of when they fail. 0 or -ENOMEM. */
+int core_explain_init(struct core *c);
+void core_explain_fini(struct core *c);
+/* Prints why QPs failed. Takes the lock itself. */
+void core_explain(struct core *c);
+/* The same at the end, with the lock or when nobody else is left. */
+void core_explain_last(struct core *c);
 
 /* idle.c: starts the core's own thread. 0 or -errno. */
 int idle_start(struct core *c);

@@ -97,6 +97,7 @@ free_cores(struct engine *e)
 		if (c->serves_port && c->net)
 			net_free(c->net);
 		trace_fini(&c->trace);
+		core_explain_fini(c);
 		free(c);
 	}
 	e->num_cores = 0;
@@ -150,6 +151,10 @@ fill_core(struct core *c, const struct eng_conf *conf, const struct mr_table *mr
 	}
 	xport_init(&c->x, &c->out, mrs, &c->cnt, &c->trace);
 	c->x.now = c->clock.ns;
+	if (conf->explain && core_explain_init(c) < 0) {
+		snprintf(why, why_len, "out of memory");
+		return -ENOMEM;
+	}
 	if (!c->serves_port) {
 		c->net = eng_port_core(c->engine)->net;
 		return 0;
@@ -304,6 +309,8 @@ eng_stop(struct engine *e)
 	struct gather *g;
 
 	stop_cores(e);
+	for (uint32_t i = 0; i < e->num_cores; i++)
+		core_explain_last(e->core[i]);
 	if (e->ended)
 		e->ended(e->arg, e);
 	g = free_cores(e);
@@ -336,6 +343,8 @@ eng_exit(struct engine *e)
 	/* the port's core last: it sends what the others give it */
 	for (uint32_t i = e->num_cores; i-- > 0; )
 		core_settle(e->core[i]);
+	for (uint32_t i = 0; i < e->num_cores; i++)
+		core_explain_last(e->core[i]);
 	if (e->ended)
 		e->ended(e->arg, e);
 	port_close(e->top);

@@ -36,6 +36,7 @@ struct eng_conf {
 	int cpu[ENG_MAX_CORES];	/* of each core's thread, unless inline */
 	bool eal_running;	/* a DPDK program started EAL itself: do not */
 	uint32_t mem_mb;	/* EAL memory; 0: enough for one port and the cores */
+	bool explain;		/* print why QPs failed */
 	bool copies;		/* never send a payload from where the program put it */
 	/* Was there ever a QP of this number? Called on the core, seldom. */
 	bool (*was_qpn)(void *arg, uint32_t qpn);

@@ -292,6 +292,7 @@ live(struct core *c)
 		bool program = program_drives(c, tsc);
 
 		core_print(c);
+		core_explain(c);
 		watch_link(c, tsc);
 		feel_crowd(i, tsc);
 		if (!program && look(c, false)) {

@@ -205,6 +205,17 @@ set_zero_copy(struct serve_conf *c, const char *s, struct kv_err *err)
 }
 
 static int
+set_explain(struct serve_conf *c, const char *s, struct kv_err *err)
+{
+	uint64_t n;
+	int rc = kv_u64(s, 0, 1, &n, err);
+
+	if (rc == 0)
+		c->eng.explain = n;
+	return rc;
+}
+
+static int
 set_u32(uint32_t *out, const char *s, struct kv_err *err)
 {
 	uint64_t n;

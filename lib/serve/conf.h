@@ -25,6 +25,7 @@
 	X(counters, "POLLUX_COUNTERS", "counters") \
 	X(socket, "POLLUX_SOCKET", "socket") \
 	X(zero_copy, "POLLUX_ZERO_COPY", "zero_copy") \
+	X(explain, "POLLUX_EXPLAIN", "explain") \
 	X(vendor_id, "POLLUX_VENDOR_ID", "vendor_id") \
 	X(vendor_part_id, "POLLUX_VENDOR_PART_ID", "vendor_part_id")
 

@@ -134,6 +134,7 @@ local_close(struct ctl_client *client)
 	X(CREATE_QP, create_qp) \
 	X(MODIFY_QP, modify_qp) \
 	X(QUERY_QP, query_qp) \
+	X(EXPLAIN_QP, explain_qp) \
 	X(DESTROY_QP, destroy_qp)
 
 static int

@@ -140,6 +140,7 @@ int serve_modify_qp(struct client *cl, struct ctl_modify_qp *m);
 /* The path that this gave the QP still waits for its neighbour. */
 bool serve_path_waits(struct client *cl, const struct ctl_modify_qp *m);
 int serve_query_qp(struct client *cl, struct ctl_query_qp *m);
+int serve_explain_qp(struct client *cl, struct ctl_explain_qp *m);
 int serve_destroy_qp(struct client *cl, struct ctl_destroy_qp *m);
 
 /* Objects of a handle, or NULL when it is no such object of this client. */

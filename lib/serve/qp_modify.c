@@ -10,6 +10,7 @@
 #include "serve/object.h"
 #include "serve/qp.h"
 #include "transport/numbers.h"
+#include "transport/why.h"
 #include "wire/mtu.h"
 #include "wire/udp4791.h"
 
@@ -60,6 +61,8 @@ attr_from_core(struct ctl_qp_attr *to, const struct qp_attr *from)
 		.en_sqd_async_notify = from->en_sqd_async_notify,
 	};
 }
+
+_Static_assert(CTL_EXPLAIN_TEXT >= QP_WHY_TEXT, "no sentence is cut");
 
 struct modify {
 	struct qpair *q;
@@ -270,5 +273,38 @@ serve_query_qp(struct client *cl, struct ctl_query_qp *m)
 	attr_from_core(&m->attr, &ask.attr);
 	m->attr.cap = q->cap;
 	m->attr.ah = q->ah;
+	return 0;
+}
+
+struct ask_why {
+	const struct qp *qp;
+	struct qp_why why;
+};
+
+/* On the QP's core. */
+static int
+ask_why(struct core *c, void *arg)
+{
+	struct ask_why *ask = arg;
+
+	(void)c;
+	return qp_why(ask->qp, &ask->why);
+}
+
+int
+serve_explain_qp(struct client *cl, struct ctl_explain_qp *m)
+{
+	struct qpair *q = qp_get(cl, m->qp);
+	struct ask_why ask;
+	int rc;
+
+	if (!q)
+		return -EINVAL;
+	ask.qp = q->e.qp;
+	rc = eng_call(q->core, ask_why, &ask);
+	if (rc < 0)
+		return rc;
+	m->vendor_err = qp_why_vendor_err(&ask.why);
+	qp_why_text(&ask.why, m->text, sizeof(m->text));
 	return 0;
 }

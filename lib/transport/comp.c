@@ -143,6 +143,13 @@ in_oldest(struct comp_job *job)
 	return psn_in(job->psn, wr->first, wr->npsn);
 }
 
+static void
+remember_nak(struct comp_job *job)
+{
+	job->qp->end.nak = job->pkt->aeth.syndrome;
+	job->qp->end.nak_psn = job->psn;
+}
+
 static enum comp_step
 nak(struct comp_job *job)
 {
@@ -151,6 +158,7 @@ nak(struct comp_job *job)
 	if (code >= sizeof(nak_faults))
 		return COMP_END_RESERVED;
 	xport_trace(job->x, TRACE_NAK_RX, job->qp, job->psn, job->pkt->aeth.syndrome);
+	remember_nak(job);
 	if (code == 0) {
 		cnt_add(job->x->cnt, CNT_RX_NAK_SEQ, 1);
 		settle(job, job->psn);
@@ -168,6 +176,7 @@ static enum comp_step
 rnr(struct comp_job *job)
 {
 	cnt_add(job->x->cnt, CNT_RX_NAK_RNR, 1);
+	remember_nak(job);
 	if (!settle(job, job->psn))
 		return COMP_AGAIN;
 	retry_rnr(job->qp, job->x, aeth_value(job->pkt->aeth.syndrome));

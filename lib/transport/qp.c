@@ -193,6 +193,7 @@ end_of_cq(struct qp *qp, struct xport *x)
 	if (qp->state == QPS_RESET || qp->state == QPS_ERR)
 		return;
 	xport_event(x, EV_QP_FATAL, qp, NULL);
+	qp_end_other(qp, x, FAULT_CQ_OVERFLOW);
 	resp_forget(qp);
 	status_flush(qp, x);
 }

@@ -18,6 +18,7 @@
 #include "telemetry/counters.h"
 #include "telemetry/trace.h"
 #include "transport/outbox.h"
+#include "transport/why.h"
 #include "wire/build.h"
 #include "wire/parse.h"
 
@@ -47,6 +48,7 @@ struct xport {
 	uint32_t lost_events;		/* raised while the array was full */
 	uint32_t max_inflight;		/* bound of unacknowledged packets a QP (B6); 0: 128 */
 	uint32_t held;			/* QPs with completions that wait for qp_ext_back() */
+	struct why_box *whys;		/* gets what ends QPs; NULL: nobody wants to know */
 };
 
 void xport_init(struct xport *x, struct outbox *out, const struct mr_table *mrs,

@@ -76,6 +76,7 @@ enter_reset(struct qp *qp, struct xport *x)
 	qp->tx.valid = qp->rx.valid = false;
 	memset(&qp->attr, 0, sizeof(qp->attr));
 	qp->fatal = false;
+	qp->end = (struct qp_end){ .fault = FAULT_NONE };
 	req->una = req->next = req->max = psn_make(0);
 	req->rd_out = req->since_asked = 0;
 	resp_init(qp);
@@ -115,6 +116,8 @@ enter_rts(struct qp *qp, struct xport *x)
 static void
 enter_err(struct qp *qp, struct xport *x)
 {
+	if (qp->state != QPS_ERR)
+		qp_end_other(qp, x, FAULT_FLUSHED);
 	resp_forget(qp);
 	status_flush(qp, x);
 }

@@ -125,6 +125,7 @@ struct qp {
 	void *owner;
 	struct req_copy tx;	/* the WQE at req.cur */
 	struct req_copy rx;	/* the READ or atomic that is being answered */
+	struct qp_end end;	/* why it is in ERR or SQE, and the last NAK received */
 };
 
 /* Distance ahead of una, right for all of [una, una + 2^24). */

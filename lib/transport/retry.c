@@ -54,14 +54,14 @@ retry_arm(struct qp *qp, const struct xport *x)
 
 /* One retry less, or the end. */
 static bool
-use_retry(struct qp *qp, struct xport *x)
+use_retry(struct qp *qp, struct xport *x, enum fault end)
 {
 	if (qp->retry.left) {
 		qp->retry.left--;
 		return true;
 	}
 	cnt_add(x->cnt, CNT_RETRY_EXC, 1);
-	status_fail_send(qp, x, FAULT_RETRY_EXC, 0);
+	status_fail_send(qp, x, end, 0);
 	return false;
 }
 
@@ -70,7 +70,7 @@ retry_nak(struct qp *qp, struct xport *x, bool moved)
 {
 	if (qp->retry.went_back || qp->retry.rnr_at != QP_NEVER)
 		return;		/* B14, N16 */
-	if (!moved && !use_retry(qp, x))
+	if (!moved && !use_retry(qp, x, FAULT_ASKED_AGAIN))
 		return;
 	req_go_back(qp);
 	qp->retry.went_back = true;
@@ -108,7 +108,7 @@ timed_out(struct qp *qp, struct xport *x)
 	cnt_add(x->cnt, CNT_TIMEOUTS, 1);
 	xport_trace(x, TRACE_TIMEOUT, qp, qp->req.una, qp->retry.left);
 	qp->retry.ack_at = QP_NEVER;
-	if (!use_retry(qp, x))
+	if (!use_retry(qp, x, qp->attr.path.ready ? FAULT_RETRY_EXC : FAULT_NO_NEIGHBOUR))
 		return;
 	req_go_back(qp);
 	qp->retry.went_back = false;

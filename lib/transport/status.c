@@ -10,7 +10,8 @@
 #include "transport/resp.h"
 
 const struct fault_info fault_info[FAULT_COUNT] = {
-#define FAULT_ROW(name, syndrome, status, event) [FAULT_##name] = { #name, syndrome, status, event },
+#define FAULT_ROW(code, name, syndrome, status, event, text) \
+	[FAULT_##name] = { #name, text, syndrome, status, event },
 	FAULT_LIST(FAULT_ROW)
 #undef FAULT_ROW
 };
@@ -88,6 +89,15 @@ push(struct qp *qp, struct xport *x, struct cq *cq, struct plx_cqe *cqe)
 	}
 }
 
+/* For a CQE of this fault. Who is flushed is told what ended the QP. */
+static uint32_t
+vendor_err_of(const struct qp *qp, enum fault f, uint8_t syndrome)
+{
+	if (f == FAULT_FLUSHED)
+		return fault_vendor_err((enum fault)qp->end.fault, qp->end.syndrome);
+	return fault_vendor_err(f, syndrome);
+}
+
 /* The WR at req.done. */
 static void
 send_done(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome)
@@ -100,7 +110,7 @@ send_done(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome)
 	push(qp, x, qp->conf.send_cq, &(struct plx_cqe){
 		.wr_id = wr->wr_id,
 		.status = fault_info[f].status,
-		.vendor_err = f == FAULT_NONE ? 0 : fault_vendor_err(f, syndrome),
+		.vendor_err = f == FAULT_NONE ? 0 : vendor_err_of(qp, f, syndrome),
 		.opcode = req_wc_opcode(wr->opcode),
 		.byte_len = wr->length,
 		.queue = PLX_CQE_SQ,
@@ -195,7 +205,7 @@ recv_failed(struct qp *qp, struct xport *x, enum fault f)
 	push(qp, x, qp->conf.recv_cq, &(struct plx_cqe){
 		.wr_id = qp->resp.wqe.wr_id,
 		.status = fault_info[f].status,
-		.vendor_err = fault_vendor_err(f, fault_info[f].syndrome),
+		.vendor_err = vendor_err_of(qp, f, fault_info[f].syndrome),
 		.opcode = WC_RECV,
 		.queue = PLX_CQE_RQ,
 		.wq_head = qp->rq.head,
@@ -257,6 +267,7 @@ status_fail_send(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome)
 		req_identify(qp, qp->req.head);
 		qp->req.planned++;
 	}
+	qp_end_send(qp, x, f, syndrome);
 	status_send(qp, x, f, syndrome);
 	resp_forget(qp);
 	status_flush(qp, x);
@@ -269,6 +280,7 @@ status_fail_recv(struct qp *qp, struct xport *x, enum fault f)
 
 	qp->state = QPS_ERR;
 	xport_trace(x, TRACE_QP_STATE, qp, qp->resp.epsn, QPS_ERR);
+	qp_end_recv(qp, x, f);
 	if (used)
 		recv_failed(qp, x, f);
 	if (fault_info[f].event != EV_NONE && !(used && fault_info[f].event == EV_QP_REQ_ERR))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Who talks to whom? Queue pairs; control verbs, on application threads. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -307,6 +308,21 @@ plx_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 		__atomic_store_n(&ibqp->state, attr->qp_state, __ATOMIC_RELAXED);
 	if (init_attr)
 		*init_attr = verbs_qp_of(ibqp)->init;
+	return 0;
+}
+
+int
+plx_explain_qp(struct ibv_qp *qp, uint32_t *vendor_err, char *text, size_t len)
+{
+	struct ctl_explain_qp msg = { .qp = qp->handle };
+	int err = verbs_call(qp->context, CTL_EXPLAIN_QP, &msg);
+
+	if (err)
+		return -err;
+	if (vendor_err)
+		*vendor_err = msg.vendor_err;
+	if (len)
+		snprintf(text, len, "%s", msg.text);
 	return 0;
 }
 

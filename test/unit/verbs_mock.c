@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -293,6 +294,18 @@ reg_mr(struct ctl_reg_mr *m)
 }
 
 static int
+explain_qp(struct ctl_explain_qp *m)
+{
+	const struct mock_qp *qp = &mock.qp[m->qp];
+
+	if (qp->state != IBV_QPS_ERR)
+		return -ENODATA;
+	m->vendor_err = 0x6211;
+	snprintf(m->text, sizeof(m->text), "it failed");
+	return 0;
+}
+
+static int
 mock_call(void *handle, enum ctl_msg_type type, void *msg)
 {
 	int err = 0;
@@ -318,6 +331,7 @@ mock_call(void *handle, enum ctl_msg_type type, void *msg)
 	case CTL_CREATE_QP: return create_qp(msg);
 	case CTL_MODIFY_QP: return modify_qp(msg);
 	case CTL_QUERY_QP: return query_qp(msg);
+	case CTL_EXPLAIN_QP: return explain_qp(msg);
 	case CTL_DESTROY_QP: return destroy_qp(((struct ctl_destroy_qp *)msg)->qp);
 	case CTL_OPEN_XRCD: ((struct ctl_xrcd *)msg)->xrcd = 5; return 0;
 	case CTL_CLOSE_XRCD: return ((struct ctl_xrcd *)msg)->xrcd == 5 ? 0 : -EINVAL;

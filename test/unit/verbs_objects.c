@@ -392,6 +392,27 @@ names__known_and_unknown(void)
 	CHECK_EQ(mbps_to_ibv_rate(103125), IBV_RATE_100_GBPS);
 }
 
+static void
+explain_qp__text_and_code(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	uint32_t vendor_err = 0;
+	char text[20] = "", cut[4];
+	struct world w;
+
+	world_open(&w, (struct world_conf){ .inline_data = 32 });
+	CHECK_EQ(plx_explain_qp(w.qp, &vendor_err, text, sizeof(text)), ENODATA);
+	CHECK_EQ(vendor_err, 0);
+	CHECK_EQ(ibv_modify_qp(w.qp, &attr, IBV_QP_STATE), 0);
+	CHECK_EQ(plx_explain_qp(w.qp, &vendor_err, text, sizeof(text)), 0);
+	CHECK_EQ(vendor_err, 0x6211);
+	CHECK(strcmp(text, "it failed") == 0);
+	CHECK_EQ(plx_explain_qp(w.qp, NULL, cut, sizeof(cut)), 0);
+	CHECK(strcmp(cut, "it ") == 0);
+	CHECK_EQ(plx_explain_qp(w.qp, NULL, NULL, 0), 0);
+	world_close(&w);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(open_device__context),
 	CHECK_CASE(open_device__other_layouts),
@@ -404,6 +425,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(create_qp__refusals),
 	CHECK_CASE(open_xrcd__what_it_asks_for),
 	CHECK_CASE(modify_qp__passes_attributes_and_takes_the_state),
+	CHECK_CASE(explain_qp__text_and_code),
 	CHECK_CASE(destroy__busy_leaves_the_object),
 	CHECK_CASE(unsupported__answers_eopnotsupp),
 	CHECK_CASE(fork__child_is_refused),
