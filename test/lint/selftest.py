@@ -8,7 +8,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HEAD = '/* SPDX-License-Identifier: BSD-3-Clause */\n'
-LINTS = ('deps', 'style', 'features')
+LINTS = ('deps', 'style', 'features', 'codes')
 TREE = {
     'lib/base/meson.build': '# SPDX-License-Identifier: BSD-3-Clause\ndeps = []\n',
     'lib/wire/meson.build': "# SPDX-License-Identifier: BSD-3-Clause\ndeps = ['base']\n",
@@ -27,6 +27,9 @@ TREE = {
     'app/perf/perf.h': HEAD,
     'test/stack/pair.py': '# SPDX-License-Identifier: BSD-3-Clause\nib_send\n',
     'doc/features.ini': '[A]\nUD = no\n',
+    'lib/transport/meson.build': '# SPDX-License-Identifier: BSD-3-Clause\ndeps = []\n',
+    'lib/transport/status.h': HEAD + '\tX(0x00, NONE, 0)\n\tX(0x01, KEY, 0)\n\tX(0x03, LONG, 0)\n',
+    'doc/guides/why.md': '| 0x01 | KEY | look |\n| 0x03 | LONG | look |\n',
 }
 
 
@@ -72,6 +75,12 @@ BREAKS = [
     ('features', 'doc/features.ini', '[A]\nRC = no; stack/pair.py\n', 'proves nothing'),
     ('features', 'doc/field-cases.md', '| FC01 | pads | script/absent.pkt |\n', 'does not exist'),
     ('features', 'doc/field-cases.md', '| FC01 | pads | |\n', 'name the test'),
+    ('codes', 'doc/guides/why.md', '| 0x01 | KEY | look |\n', 'is not in doc'),
+    ('codes', 'doc/guides/why.md', '| 0x01 | KEY | |\n| 0x03 | LONG | |\n| 0x04 | NEW | |\n',
+     'is not in lib'),
+    ('codes', 'lib/transport/status.h', '\tX(0x00, NONE, 0)\n\tX(0x03, LONG, 0)\n\tX(0x01, KEY, 0)\n',
+     'not above'),
+    ('codes', 'lib/transport/status.h', '\tX(KEY, 0)\n', 'has no code'),
 ]
 # These must pass: what a lint wrongly complains of is as bad.
 SOUND = [
