@@ -114,6 +114,7 @@ struct core {
 	struct port *port;
 	struct net *net;		/* on the others for its GIDs only, which never change */
 	struct demux *demux;
+	struct mcast *mcast;		/* its mark: 1 << index of each core with QPs of the group */
 	struct list clients;		/* struct core_client.node */
 	struct xport x;
 	struct cnt_block cnt;
@@ -202,12 +203,22 @@ core_mac(const uint8_t *at)
 }
 
 /* A hub, or a device that takes everything, also brings what is for others. `frame` has an Ethernet
- * header. What is sent to a group is for none of our QPs. */
+ * header. What is sent to a group is for group.c. */
 static inline bool
 core_is_for_us(const struct core *c, const uint8_t *frame)
 {
 	return core_mac(frame) == c->mac;
 }
+
+/* group.c: a RoCE frame that is not to our MAC. DROP_NONE when a group has it; what QPs do not take of it
+ * is counted. */
+enum drop_reason core_group_rx(struct core *c, const uint8_t *frame, uint32_t len);
+/* Of a frame that this core received, or sent to a group, and that lies in one piece: the other cores
+ * with QPs of the group share it. Where there are several cores. */
+void core_group_spread(struct core *c, struct rte_mbuf *m);
+/* A frame that goes to the wire and to a group: a copy waits for our own receive if anybody here is
+ * attached. There is room for one in loopq. */
+void core_group_loop(struct core *c, const struct rte_mbuf *m);
 
 /* timer.c: after anything that was done to a QP. */
 void core_touch(struct core *c, struct eng_qp *q);

@@ -14,6 +14,7 @@
 
 #include "engine/core.h"
 #include "engine/eal.h"
+#include "transport/mcast.h"
 
 #define TRACE_RECORDS 1024u
 #define EXIT_TRIES 2000u	/* of 50 us: a thread that drives leaves within a round */
@@ -94,6 +95,7 @@ free_cores(struct engine *e)
 		if (c->out.slot)
 			core_tx_fini(c);
 		demux_free(c->demux);
+		mcast_free(c->mcast);
 		if (c->serves_port && c->net)
 			net_free(c->net);
 		trace_fini(&c->trace);
@@ -145,7 +147,8 @@ fill_core(struct core *c, const struct eng_conf *conf, const struct mr_table *mr
 	c->refine_at = c->clock.ns + CORE_REFINE_NS;
 	twheel_init(&c->wheel, c->clock.ns);
 	c->demux = demux_new();
-	if (!c->demux || trace_init(&c->trace, TRACE_RECORDS) < 0 || core_tx_init(c) < 0) {
+	c->mcast = mcast_new();
+	if (!c->demux || !c->mcast || trace_init(&c->trace, TRACE_RECORDS) < 0 || core_tx_init(c) < 0) {
 		snprintf(why, why_len, "out of memory");
 		return -ENOMEM;
 	}

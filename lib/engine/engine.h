@@ -229,6 +229,15 @@ void core_path_none(struct core *c, struct eng_qp *q);
 /* The QP's path still waits for its neighbour. */
 bool core_path_waits(const struct eng_qp *q);
 
+/*
+ * group.c. The QP gets a copy of what is sent to the group, which the port joins. Control thread. 0, -EINVAL
+ * (no multicast group), -EEXIST (it is attached already, and stays so), -ENOMEM (also with NET_MAX_GROUPS).
+ * A QP is detached from all of them before eng_qp_del().
+ */
+int eng_group_attach(struct eng_qp *q, const uint8_t gid[16]);
+/* Nothing happens when it is not attached. */
+void eng_group_detach(struct eng_qp *q, const uint8_t gid[16]);
+
 /* Any thread: takes what was posted and sends; receives nothing. Returns at once when another thread
  * drives the core, which then does it. */
 void core_drive_post(struct core *c);

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "engine/core.h"
+#include "transport/mcast.h"
 
 #define QPN_FIRST 2u		/* those below, and the one of all multicasts, are nobody's */
-#define QPN_MCAST 0xffffffu
 
 static struct handoff *
 ring_new(void)
@@ -97,7 +97,7 @@ handoff_fini(struct engine *e)
 	}
 }
 
-/* Who is to look at the frame: for what is no good RoCE packet of some QP, this core. */
+/* Who is to look at the frame, once: for what is no good RoCE packet of some QP, this core. */
 static uint32_t
 owner_of(struct core *c, struct rte_mbuf *m)
 {
@@ -105,16 +105,21 @@ owner_of(struct core *c, struct rte_mbuf *m)
 	struct wire_pkt pkt;
 	uint32_t at;
 
-	if (wire_classify(frame, m->data_len) != WIRE_KIND_ROCE || !core_is_for_us(c, frame) ||
-	    wire_parse(frame, m->data_len, &pkt) != DROP_NONE || pkt.dest_qpn < QPN_FIRST ||
-	    pkt.dest_qpn == QPN_MCAST)
+	if (wire_classify(frame, m->data_len) != WIRE_KIND_ROCE)
+		return c->index;
+	if (!core_is_for_us(c, frame)) {	/* a group may have QPs of several cores */
+		core_group_spread(c, m);
+		return c->index;
+	}
+	if (wire_parse(frame, m->data_len, &pkt) != DROP_NONE || pkt.dest_qpn < QPN_FIRST ||
+	    pkt.dest_qpn == MCAST_QPN)
 		return c->index;
 	at = eng_qpn_core(c->engine, pkt.dest_qpn);
 	return at < c->engine->num_cores ? at : c->index;
 }
 
-static bool
-give(struct core *c, uint32_t to, struct rte_mbuf *m)
+bool
+handoff_give(struct core *c, uint32_t to, struct rte_mbuf *m)
 {
 	struct peer *p = &c->peers[to];
 
@@ -145,7 +150,7 @@ handoff_sort(struct core *c, struct rte_mbuf **bufs, unsigned int n)
 			owner = owner_of(c, m);
 		if (owner == c->index)
 			bufs[kept++] = m;
-		else if (!give(c, owner, m))
+		else if (!handoff_give(c, owner, m))
 			drop(c, m);
 	}
 	return kept;
@@ -163,7 +168,7 @@ handoff_loop_take(struct core *c, struct rte_mbuf **bufs, unsigned int n, unsign
 
 		if (owner == c->index)
 			bufs[kept++] = m;
-		else if (give(c, owner, m))
+		else if (handoff_give(c, owner, m))
 			(*moved)++;
 		else
 			break;	/* nothing of ours is lost for want of room: it waits here */

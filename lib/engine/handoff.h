@@ -86,6 +86,8 @@ void handoff_fini(struct engine *e);
 
 /* The rest with the core's lock, and only where there are several cores (core.peers). */
 
+/* Gives a frame to that core's receive. False: there is no room. */
+bool handoff_give(struct core *c, uint32_t to, struct rte_mbuf *m);
 /* Of n received frames keeps those of this core at the front; gives the others to their owners, or
  * drops what finds no room there. How many are kept. */
 unsigned int handoff_sort(struct core *c, struct rte_mbuf **bufs, unsigned int n);

@@ -14,7 +14,7 @@ path_of(const struct path *p, struct qp_path *out)
 	memcpy(out->src_gid, p->src_gid, 16);
 	memcpy(out->dst_gid, p->dst_gid, 16);
 	out->ready = p->ready;
-	out->loop = p->loop;
+	out->way = p->group ? OUT_BOTH : p->loop ? OUT_SELF : OUT_WIRE;
 }
 
 /* On the QP's core. The word is cleared first: what is told from here on comes as another note. */

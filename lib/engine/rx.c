@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What came in, and for whom? Called by the loop, with the lock. A frame is judged in this order:
- * RoCE or lib/net's; our MAC; its form; our address; its ICRC; its QP. Whatever fails is counted under one
- * reason and forgotten.
+ * RoCE or lib/net's; our MAC, or a group's (group.c); its form; our address; its ICRC; its QP. Whatever
+ * fails is counted under one reason and forgotten.
  */
 #include "engine/core.h"
 
@@ -49,7 +49,7 @@ roce(struct core *c, const uint8_t *frame, uint32_t len)
 	enum drop_reason why;
 
 	if (__builtin_expect(!core_is_for_us(c, frame), 0))
-		return DROP_DST_MAC;
+		return core_group_rx(c, frame, len);
 	why = wire_parse(frame, len, &pkt);
 	if (why != DROP_NONE)
 		return why;

@@ -4,9 +4,10 @@
  *
  * Transport fills outbox slots; each lies in an mbuf that is lent to it. Filled ones go to the queue
  * of the port, or to the queue of frames for ourselves when no network would bring them back: those
- * are neither impaired nor recorded. A loop brings back what it is given. What the port does not take
- * stays there; the outbox offers as many slots as both queues have room for, so that no frame is ever
- * without a place.
+ * are neither impaired nor recorded. A loop brings back what it is given. What is for a group goes to
+ * the port, and round it as a copy where QPs of ours are attached. What the port does not take stays
+ * there; the outbox offers as many slots as both queues have room for, so that no frame is ever without
+ * a place.
  *
  * On a port that gathers, the payload of a slot of the core that serves it may lie in the program's
  * memory: gather.c.
@@ -107,6 +108,18 @@ core_loop_take(struct core *c, struct rte_mbuf **bufs, unsigned int n)
 	return i;
 }
 
+/* Past the port, or there too. */
+static void
+go_round(struct core *c, struct rte_mbuf *m, enum out_way way)
+{
+	if (way == OUT_SELF) {
+		c->loopq[c->loop_tail++ & (CORE_LOOP - 1)] = m;
+		return;
+	}
+	core_group_loop(c, m);
+	c->txq[c->num_txq++] = m;
+}
+
 static void
 collect(struct core *c)
 {
@@ -120,8 +133,8 @@ collect(struct core *c)
 		m->pkt_len = c->slot[i].len;
 		if (__builtin_expect(c->slot[i].ext, 0))
 			gather_attach(c, m, i);
-		if (c->slot[i].loop && past_port)
-			c->loopq[c->loop_tail++ & (CORE_LOOP - 1)] = m;
+		if (c->slot[i].way != OUT_WIRE && past_port)
+			go_round(c, m, c->slot[i].way);
 		else
 			c->txq[c->num_txq++] = m;
 	}

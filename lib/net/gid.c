@@ -51,25 +51,6 @@ gid_is_unicast(const uint8_t gid[16])
 }
 
 bool
-gid_is_group(const uint8_t gid[16])
-{
-	return gid_is_ip4(gid) ? gid[12] >> 4 == 0xe : gid[0] == 0xff;
-}
-
-void
-gid_group_mac(const uint8_t gid[16], uint8_t mac[6])
-{
-	if (gid_is_ip4(gid)) {
-		const uint8_t made[6] = { 0x01, 0x00, 0x5e, gid[13] & 0x7f, gid[14], gid[15] };
-
-		memcpy(mac, made, sizeof(made));
-		return;
-	}
-	mac[0] = mac[1] = 0x33;
-	memcpy(mac + 2, gid + 12, 4);
-}
-
-bool
 gid_equal(const uint8_t a[16], const uint8_t b[16])
 {
 	return memcmp(a, b, 16) == 0;

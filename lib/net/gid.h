@@ -19,12 +19,6 @@ bool gid_equal(const uint8_t a[16], const uint8_t b[16]);
 /* Both of one family and equal in the first `prefix_len` bits of the family's address. */
 bool gid_same_prefix(const uint8_t a[16], const uint8_t b[16], uint8_t prefix_len);
 
-/* A multicast group: ::ffff:224.0.0.0/100 or ff00::/8 (F9). */
-bool gid_is_group(const uint8_t gid[16]);
-/* The MAC to which frames for a group go: 01:00:5e and 23 bits (RFC 1112, 6.4), or 33:33 and 32 bits
- * (RFC 2464, 7). */
-void gid_group_mac(const uint8_t gid[16], uint8_t mac[6]);
-
 void gid_from_ip4(uint8_t gid[16], const uint8_t ip[4]);
 /* fe80:: with the EUI-64 of the MAC (RFC 4291, appendix A). */
 void gid_from_mac(uint8_t gid[16], const uint8_t mac[6]);

@@ -200,7 +200,7 @@ group_join(struct net *n, const uint8_t gid[16], uint64_t now)
 {
 	struct group *e;
 
-	if (!gid_is_group(gid))
+	if (!wire_gid_is_group(gid))
 		return -EINVAL;
 	e = find(&n->groups, gid);
 	if (!e)

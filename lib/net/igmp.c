@@ -44,7 +44,7 @@ begin(const struct net *n, uint8_t *frame, const uint8_t dst[4], size_t len)
 	uint8_t group[16], mac[6], *ip;
 
 	gid_from_ip4(group, dst);
-	gid_group_mac(group, mac);
+	wire_group_mac(group, mac);
 	ip = net_put_l2(n, frame, mac, ETH_TYPE_IP4);
 	ip[0] = 0x40 | IP4_ALERT_LEN / 4;
 	ip[1] = TOS_CONTROL;
@@ -119,7 +119,7 @@ check(const struct net *n, const struct net_frame *f, size_t *head, size_t *tota
 	if (get_be16(ip + 6) & IP4_FRAGMENT)
 		return DROP_FRAGMENT;
 	gid_from_ip4(dst, ip + 16);
-	if (!gid_is_group(dst) && gid_find(n, dst) < 0)
+	if (!wire_gid_is_group(dst) && gid_find(n, dst) < 0)
 		return DROP_DST_GID;
 	return csum_fold(csum_add(0, ip, *head)) == 0 && ip[8] == 1 ? DROP_NONE : DROP_L3;
 }

@@ -32,7 +32,7 @@ begin(const struct net *n, uint8_t *frame, const uint8_t dst[16], size_t len)
 {
 	uint8_t mac[6], *ip6;
 
-	gid_group_mac(dst, mac);
+	wire_group_mac(dst, mac);
 	ip6 = net_put_l2(n, frame, mac, ETH_TYPE_IP6);
 	ip6[0] = 0x60;
 	put_be16(ip6 + 4, (uint16_t)(ALERT_LEN + len));

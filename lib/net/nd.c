@@ -43,7 +43,7 @@ nd_send(struct net *n, const struct nd_msg *m)
 	uint8_t frame[ETH_LEN + VLAN_LEN + IP6_LEN + ND_LEN + ND_OPT_LEN] = { 0 };
 	uint8_t group[6], *ip6, *msg;
 
-	gid_group_mac(m->dst, group);
+	wire_group_mac(m->dst, group);
 	ip6 = net_put_l2(n, frame, m->dst_mac ? m->dst_mac : group, ETH_TYPE_IP6);
 	ip6[0] = 0x60;
 	put_be16(ip6 + 4, ND_LEN + ND_OPT_LEN);

@@ -104,7 +104,7 @@ void net_confirm(struct net *n, const uint8_t gid[16], const uint8_t mac[6], uin
 /*
  * A receiver joins a multicast group: the first one is announced by IGMPv3 or MLDv2 (by IGMPv2 or
  * MLDv1 for some minutes after a querier of those was heard), twice, and again when a querier asks or
- * the link comes up. 0, -EINVAL (gid_is_group() says no), -ENOSPC (NET_MAX_GROUPS are joined).
+ * the link comes up. 0, -EINVAL (wire_gid_is_group() says no), -ENOSPC (NET_MAX_GROUPS are joined).
  */
 int group_join(struct net *n, const uint8_t gid[16], uint64_t now);
 /* One of them leaves; the last one is announced, too. 0, or -EINVAL when nobody has joined it. */

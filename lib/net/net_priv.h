@@ -7,6 +7,7 @@
 #include "net/group.h"
 #include "net/neigh.h"
 #include "net/net.h"
+#include "wire/group.h"
 
 #define ETH_LEN 14u
 #define VLAN_LEN 4u

@@ -26,7 +26,7 @@ path_set_group(struct path *p)
 {
 	uint8_t mac[6];
 
-	gid_group_mac(p->dst_gid, mac);
+	wire_group_mac(p->dst_gid, mac);
 	path_set_mac(p, mac);
 }
 
@@ -67,7 +67,7 @@ path_open(struct net *n, struct path *p, const struct path_req *req, uint64_t no
 	p->arg = arg;
 	if (gid_get(n, req->sgid_index, p->src_gid) != 0)
 		return -EINVAL;
-	p->group = req->group && gid_is_group(req->dgid);
+	p->group = req->group && wire_gid_is_group(req->dgid);
 	if ((!gid_is_unicast(req->dgid) && !p->group) || gid_is_subnet_broadcast(n, req->dgid) ||
 	    gid_is_ip4(req->dgid) != gid_is_ip4(p->src_gid))
 		return -EINVAL;

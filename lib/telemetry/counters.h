@@ -13,7 +13,7 @@
 	X(NONE, "not dropped") \
 	X(SHORT, "frame shorter than its headers") \
 	X(L2, "not an Ethernet II frame for us (EtherType, VLAN)") \
-	X(DST_MAC, "RoCE to another station's MAC, or to a group's") \
+	X(DST_MAC, "RoCE to another station's MAC, or to a group that no QP is attached to") \
 	X(L3, "IP header that RoCE does not allow (IHL, next header)") \
 	X(FRAGMENT, "IP fragment") \
 	X(LENGTH, "lengths of IP, UDP and headers do not agree") \
@@ -35,7 +35,8 @@
 	X(NOT_ROCE, "neither RoCE nor ARP, ND or ICMP echo for us") \
 	X(NEIGH_QUEUE, "neighbour unresolved") \
 	X(RESOURCE, "no buffer for the answer; the peer will repeat") \
-	X(HANDOFF, "the core that owns the QP is too far behind")
+	X(HANDOFF, "the core that owns the QP is too far behind") \
+	X(COPY, "no room for one more copy of a frame to a group")
 
 enum drop_reason {
 #define DROP_ENUM(name, text) DROP_##name,

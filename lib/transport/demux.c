@@ -11,10 +11,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "transport/mcast.h"
 #include "transport/qp_priv.h"
 
 #define QPN_BITS 24u
-#define QPN_MCAST 0xffffffu
 #define LEAF_BITS 8u
 #define LEAF_SIZE (1u << LEAF_BITS)
 #define NUM_LEAVES (1u << (QPN_BITS - LEAF_BITS))
@@ -79,7 +79,7 @@ demux_find(const struct demux *d, uint32_t qpn)
 {
 	const struct leaf *leaf;
 
-	if (qpn < 2 || qpn >= QPN_MCAST)
+	if (qpn < 2 || qpn >= MCAST_QPN)
 		return NULL;
 	leaf = d->leaf[qpn >> LEAF_BITS];
 	return leaf ? leaf->qp[qpn & (LEAF_SIZE - 1)] : NULL;
@@ -93,19 +93,26 @@ pkey_ok(uint16_t a, uint16_t b)
 }
 
 enum drop_reason
-demux_rx(const struct demux *d, const struct wire_pkt *pkt, struct qp **out)
+demux_admits(const struct qp *qp, const struct wire_pkt *pkt)
 {
-	struct qp *qp = demux_find(d, pkt->dest_qpn);
 	bool request = pkt->info->traits & WIRE_REQUEST;
 
-	if (!qp)
-		return DROP_QPN;
 	if (wire_opcode_class(pkt->opcode) != qp->kind->class)
 		return DROP_QP_TYPE;
 	if (!(request ? qp_receives(qp) : qp_sends(qp)))
 		return DROP_QP_STATE;
 	if (!pkey_ok(pkt->pkey, PKEY_DEFAULT))
 		return DROP_PKEY;
-	*out = qp;
 	return qp->kind->admits(qp, pkt);
+}
+
+enum drop_reason
+demux_rx(const struct demux *d, const struct wire_pkt *pkt, struct qp **out)
+{
+	struct qp *qp = demux_find(d, pkt->dest_qpn);
+
+	if (!qp)
+		return DROP_QPN;
+	*out = qp;
+	return demux_admits(qp, pkt);
 }

@@ -29,5 +29,7 @@ struct qp *demux_find(const struct demux *d, uint32_t qpn);
  * DROP_ADDRESS (not the QP's path, C32, B29), DROP_QP_STATE (C31).
  */
 enum drop_reason demux_rx(const struct demux *d, const struct wire_pkt *pkt, struct qp **out);
+/* May this QP have the packet? DROP_NONE, or the reasons above but DROP_QPN; and those of its kind. */
+enum drop_reason demux_admits(const struct qp *qp, const struct wire_pkt *pkt);
 
 #endif

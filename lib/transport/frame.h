@@ -62,7 +62,7 @@ frame_seal(struct frame *f, struct qp *qp, struct xport *x)
 	end += f->pad;
 	wire_icrc_seal(f->data + t->l3, t->ip6, (size_t)(end - f->data) - t->l3);
 	len = (uint32_t)(end - f->data) + WIRE_ICRC_LEN;
-	out_put(x->out, len, qp->attr.path.loop);
+	out_put(x->out, len, qp->attr.path.way);
 	return len;
 }
 

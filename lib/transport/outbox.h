@@ -12,10 +12,17 @@
 
 struct qp;
 
+/* Where a frame goes. */
+enum out_way {
+	OUT_WIRE,
+	OUT_SELF,		/* to one of our own GIDs: not to the wire, if there is another way */
+	OUT_BOTH,		/* to a group: to the wire, and to those here who are attached to it */
+};
+
 struct out_slot {
 	uint8_t *data;		/* room for a frame of the device's MTU */
 	uint32_t len;		/* set by who fills it: the whole frame with ICRC */
-	bool loop;		/* for one of our own GIDs: goes to the loop port, not to the wire */
+	uint8_t way;		/* enum out_way */
 	bool ext;		/* a part of it lies elsewhere: out_ext of the same index */
 };
 
@@ -54,10 +61,10 @@ out_get(struct outbox *ob)
 
 /* The slot that out_get() gave is filled. */
 static inline void
-out_put(struct outbox *ob, uint32_t len, bool loop)
+out_put(struct outbox *ob, uint32_t len, enum out_way way)
 {
 	ob->slot[ob->used].len = len;
-	ob->slot[ob->used].loop = loop;
+	ob->slot[ob->used].way = (uint8_t)way;
 	ob->slot[ob->used].ext = false;
 	ob->used++;
 }
@@ -67,7 +74,7 @@ static inline void
 out_put_ext(struct outbox *ob, uint32_t len, const struct out_ext *ext)
 {
 	ob->ext[ob->used] = *ext;
-	out_put(ob, len, false);
+	out_put(ob, len, OUT_WIRE);
 	ob->slot[ob->used - 1].ext = true;
 	ob->ext_room--;
 }

@@ -68,7 +68,7 @@ struct qp_path {
 	uint8_t src_gid[16];	/* ours */
 	uint8_t dst_gid[16];
 	bool ready;		/* the neighbour is resolved; until then nothing is sent, timers run */
-	bool loop;		/* dst_gid is one of our own */
+	uint8_t way;		/* enum out_way: dst_gid is a peer's, our own, or a group */
 };
 
 struct qp_conf {

@@ -133,7 +133,7 @@ stays(const struct req_job *job, uint32_t at, uint32_t len, struct out_ext *ext)
 	const struct req_copy *c = &job->qp->tx;
 	struct mem_sgl sgl;
 
-	if (!ob->ext_room || (c->wqe.w.flags & PLX_WQE_INLINE) || job->qp->attr.path.loop)
+	if (!ob->ext_room || (c->wqe.w.flags & PLX_WQE_INLINE) || job->qp->attr.path.way != OUT_WIRE)
 		return false;
 	sgl = req_sgl(job->qp, c);
 	ext->data = mem_sgl_whole(job->x->mrs, &sgl, at, len, &ext->key);

@@ -108,7 +108,7 @@ host_path(const struct host_qp *q, struct qp_path *path)
 	memcpy(path->dst_gid, q->out.dst, 16);
 	wire_tmpl_make(&path->tmpl, &t);
 	path->ready = true;
-	path->loop = false;
+	path->way = OUT_WIRE;
 }
 
 static void

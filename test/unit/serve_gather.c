@@ -31,7 +31,7 @@ not_to_ourselves(struct core *c, void *arg)
 	struct qp_attr attr;
 
 	qp_query(arg, &attr);
-	attr.path.loop = false;
+	attr.path.way = OUT_WIRE;
 	qp_path_set(arg, core_xport(c), &attr.path);
 	return 0;
 }
