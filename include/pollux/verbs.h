@@ -158,6 +158,18 @@ struct ibv_qp_ex *plx_qp_to_qp_ex(struct ibv_qp *qp);
 /* 1: data of `op` is written in ascending order, 0: not promised. */
 int plx_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
 
+/* ---- multicast ---- */
+
+/*
+ * The UD QP gets one copy of each datagram to the group that has its Q_Key; also of its own. `gid` is
+ * ::ffff:a.b.c.d of an IPv4 group or an address of ff00::/8; lid is not looked at. Attaching again changes
+ * nothing. 0; EINVAL: not a UD QP, or no group; ENOMEM: max_mcast_grp groups, max_mcast_qp_attach QPs of
+ * this one, or no memory. A QP that is attached cannot be destroyed: EBUSY. Any thread.
+ */
+int plx_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+/* 0, or EINVAL: it is not attached to that group. */
+int plx_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+
 /* ---- asynchronous events ---- */
 
 /* As plx_get_cq_event(), on context->async_fd. */
@@ -195,8 +207,6 @@ int plx_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ib
 struct ibv_ah *plx_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
 				     uint8_t port_num);
 int plx_destroy_ah(struct ibv_ah *ah);
-int plx_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
-int plx_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 int plx_resize_cq(struct ibv_cq *cq, int cqe);
 int plx_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		 int access);

@@ -32,7 +32,9 @@
 	X(MODIFY_QP, ctl_modify_qp, "change attributes and state of a queue pair") \
 	X(QUERY_QP, ctl_query_qp, "attributes and state of a queue pair") \
 	X(EXPLAIN_QP, ctl_explain_qp, "why a queue pair is in ERR or SQE; ENODATA when it is not") \
-	X(DESTROY_QP, ctl_destroy_qp, "free a queue pair; returns when no core can touch it any more")
+	X(DESTROY_QP, ctl_destroy_qp, "free a queue pair; returns when no core can touch it any more") \
+	X(ATTACH_MCAST, ctl_mcast, "attach a queue pair to a multicast group") \
+	X(DETACH_MCAST, ctl_mcast, "detach it")
 
 enum ctl_msg_type {
 #define CTL_ENUM(name, type, text) CTL_##name,
@@ -280,6 +282,13 @@ struct ctl_explain_qp {
 	/* out */
 	uint32_t vendor_err;		/* of the first completion with an error */
 	char text[CTL_EXPLAIN_TEXT];	/* one sentence, ends with a NUL */
+};
+
+struct ctl_mcast {
+	/* in */
+	uint32_t qp;			/* of type UD */
+	uint32_t reserved;
+	uint8_t gid[16];		/* a multicast group: ::ffff:224.0.0.0/100 or ff00::/8 */
 };
 
 struct ctl_destroy_qp {

@@ -135,7 +135,9 @@ local_close(struct ctl_client *client)
 	X(MODIFY_QP, modify_qp) \
 	X(QUERY_QP, query_qp) \
 	X(EXPLAIN_QP, explain_qp) \
-	X(DESTROY_QP, destroy_qp)
+	X(DESTROY_QP, destroy_qp) \
+	X(ATTACH_MCAST, attach_mcast) \
+	X(DETACH_MCAST, detach_mcast)
 
 static int
 dispatch(struct client *cl, enum ctl_msg_type type, void *msg)

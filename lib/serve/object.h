@@ -22,6 +22,8 @@
 #define MAX_QP 65536u
 #define MAX_CHANNEL 65536u
 #define MAX_XRCD 65536u
+#define MAX_MCAST_GRP NET_MAX_GROUPS
+#define MAX_MCAST_QP 256u		/* of one group */
 #define MAX_CQE 4194303u
 #define MAX_RD_ATOMIC 16u
 
@@ -80,6 +82,7 @@ struct qpair {
 	struct rings rings;
 	struct ctl_qp_cap cap;
 	struct ctl_ah_attr ah;		/* as last set */
+	struct list mcasts;		/* struct membership */
 };
 
 /* A client as one core knows it. */
@@ -108,6 +111,8 @@ struct stack {
 	struct perm qpns;		/* number of creation on a core -> QPN without the core's bits */
 	uint32_t num_created[ENG_MAX_CORES];
 	struct list clients;
+	struct list mgroups;		/* struct mgroup: groups with QPs */
+	uint32_t num_mgroups;
 	pid_t pid;
 	bool forked;			/* this is a child of the process that started it */
 	bool said_mtu, said_route, said_memory;
@@ -142,6 +147,8 @@ bool serve_path_waits(struct client *cl, const struct ctl_modify_qp *m);
 int serve_query_qp(struct client *cl, struct ctl_query_qp *m);
 int serve_explain_qp(struct client *cl, struct ctl_explain_qp *m);
 int serve_destroy_qp(struct client *cl, struct ctl_destroy_qp *m);
+int serve_attach_mcast(struct client *cl, struct ctl_mcast *m);
+int serve_detach_mcast(struct client *cl, struct ctl_mcast *m);
 
 /* Objects of a handle, or NULL when it is no such object of this client. */
 struct pd *pd_get(struct client *cl, uint32_t handle);
@@ -156,6 +163,8 @@ void region_free(struct region *r);
 void channel_free(struct channel *ch);
 void cq_free(struct cqueue *cq);
 void qp_free(struct qpair *q);
+/* mcast.c: it hears no group any more. */
+void mcast_leave_all(struct qpair *q);
 
 /* home.c. The core of a new QP with these CQs. */
 uint32_t home_place(struct stack *s, const struct cqueue *scq, const struct cqueue *rcq);

@@ -158,6 +158,7 @@ number_and_join(struct stack *s, struct qpair *q, struct qp_conf *conf)
 static void
 hold(struct qpair *q, struct client *cl, struct pd *pd, struct cqueue *scq, struct cqueue *rcq)
 {
+	list_init(&q->mcasts);
 	q->client = cl;
 	q->pd = pd;
 	q->send_cq = scq;
@@ -265,6 +266,7 @@ qp_free(struct qpair *q)
 {
 	struct stack *s = q->client->stack;
 
+	mcast_leave_all(q);
 	eng_qp_del(&q->e, gone, q);
 	memory_is_back(s, eng_wait_qps(s->eng));
 	let_go(q);
@@ -277,6 +279,8 @@ serve_destroy_qp(struct client *cl, struct ctl_destroy_qp *m)
 
 	if (!q)
 		return -EINVAL;
+	if (!list_empty(&q->mcasts))
+		return -EBUSY;	/* FC17, and the specification's o10-2.2.3 */
 	qp_free(q);
 	return 0;
 }

@@ -91,6 +91,7 @@ stack_new(void)
 	table_init(&s->xrcds, MAX_XRCD);
 	list_init(&s->domains);
 	list_init(&s->clients);
+	list_init(&s->mgroups);
 	s->pid = getpid();
 	s->mrs = mr_table_new(MAX_MR);
 	if (s->mrs)

@@ -14,10 +14,6 @@
 	X(plx_query_srq(struct ibv_srq *a, struct ibv_srq_attr *b), (void)a, (void)b) \
 	X(plx_destroy_srq(struct ibv_srq *a), (void)a) \
 	X(plx_destroy_ah(struct ibv_ah *a), (void)a) \
-	X(plx_attach_mcast(struct ibv_qp *a, const union ibv_gid *b, uint16_t c), \
-	  (void)a, (void)b, (void)c) \
-	X(plx_detach_mcast(struct ibv_qp *a, const union ibv_gid *b, uint16_t c), \
-	  (void)a, (void)b, (void)c) \
 	X(plx_resize_cq(struct ibv_cq *a, int b), (void)a, (void)b) \
 	X(plx_set_ece(struct ibv_qp *a, struct ibv_ece *b), (void)a, (void)b) \
 	X(plx_query_ece(struct ibv_qp *a, struct ibv_ece *b), (void)a, (void)b) \

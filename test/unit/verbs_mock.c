@@ -306,6 +306,14 @@ explain_qp(struct ctl_explain_qp *m)
 }
 
 static int
+mcast(const struct ctl_mcast *m, unsigned int *calls)
+{
+	mock.last_mcast = *m;
+	++*calls;
+	return 0;
+}
+
+static int
 mock_call(void *handle, enum ctl_msg_type type, void *msg)
 {
 	int err = 0;
@@ -333,6 +341,8 @@ mock_call(void *handle, enum ctl_msg_type type, void *msg)
 	case CTL_QUERY_QP: return query_qp(msg);
 	case CTL_EXPLAIN_QP: return explain_qp(msg);
 	case CTL_DESTROY_QP: return destroy_qp(((struct ctl_destroy_qp *)msg)->qp);
+	case CTL_ATTACH_MCAST: return mcast(msg, &mock.attaches);
+	case CTL_DETACH_MCAST: return mcast(msg, &mock.detaches);
 	case CTL_OPEN_XRCD: ((struct ctl_xrcd *)msg)->xrcd = 5; return 0;
 	case CTL_CLOSE_XRCD: return ((struct ctl_xrcd *)msg)->xrcd == 5 ? 0 : -EINVAL;
 	case CTL_MSG_COUNT: break;

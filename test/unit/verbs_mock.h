@@ -55,6 +55,8 @@ struct mock {
 	int async_fd;			/* the stack's end */
 	struct ctl_reg_mr last_mr;
 	struct ctl_modify_qp last_modify;
+	struct ctl_mcast last_mcast;
+	unsigned int attaches, detaches;
 	struct mock_cq cq[MOCK_MAX];
 	struct mock_qp qp[MOCK_MAX];
 	struct mock_channel channel[MOCK_MAX];
