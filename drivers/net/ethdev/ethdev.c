@@ -7,6 +7,7 @@
 #include "ethdev.h"
 
 #include <errno.h>
+#include <linux/if_packet.h>
 #include <net/if.h>
 #include <pthread.h>
 #include <signal.h>
@@ -61,15 +62,22 @@ ethdev_link_up(struct port *p)
 	       link.link_status == RTE_ETH_LINK_UP;
 }
 
+/* The socket is asked about the interface, and as long as it is open the interface brings frames to all
+ * groups (for neighbour discovery, and for those that QPs are attached to). It receives nothing itself. */
 int
 ethdev_set_iface(struct port *p, const char *name)
 {
+	struct packet_mreq groups = { .mr_type = PACKET_MR_ALLMULTI };
 	struct ethdev *e = p->priv;
 
 	snprintf(e->iface, sizeof(e->iface), "%s", name);
-	e->iface_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	p->carrier = true;
-	return e->iface_fd < 0 ? -errno : 0;
+	e->iface_fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (e->iface_fd < 0)
+		return -errno;
+	groups.mr_ifindex = (int)if_nametoindex(name);
+	(void)setsockopt(e->iface_fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &groups, sizeof(groups));
+	return 0;
 }
 
 bool
@@ -244,6 +252,9 @@ setup_queues(struct port *p, const struct ethdev_conf *conf, uint16_t port_id)
 		tell_mtu(p, port_id);
 	if (ret == 0 && conf->foreign)
 		(void)rte_eth_promiscuous_enable(port_id);
+	/* devices that cannot be told take all of them anyhow; what nobody is attached to is dropped above */
+	if (ret == 0)
+		(void)rte_eth_allmulticast_enable(port_id);
 	return ret;
 }
 
