@@ -29,7 +29,8 @@ host_init(struct host *h)
 		demux = demux_new();
 	h->mrs = mrs;
 	h->demux = demux;
-	if (!h->slot || !h->mrs || !h->demux || trace_init(&h->trace, 64))
+	h->mcast = mcast_new();
+	if (!h->slot || !h->mrs || !h->demux || !h->mcast || trace_init(&h->trace, 64))
 		abort();
 	for (uint32_t i = 0; i < SLOTS_MAX; i++)
 		h->slot[i].data = slot_room[i];
@@ -82,6 +83,7 @@ host_fini(struct host *h)
 	}
 	host_forget(h);
 	trace_fini(&h->trace);
+	mcast_free(h->mcast);
 	free(h->ext);
 	free(h->slot);
 }

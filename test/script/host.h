@@ -15,6 +15,7 @@
 #include "queue/cq.h"
 #include "telemetry/counters.h"
 #include "transport/demux.h"
+#include "transport/mcast.h"
 #include "transport/qp.h"
 
 #define HOST_QPS 8
@@ -88,6 +89,7 @@ struct host {
 	struct cnt_block cnt;
 	struct trace trace;
 	struct demux *demux;
+	struct mcast *mcast;	/* groups */
 	bool ip6;
 	uint16_t vlan;		/* TCI, 0: untagged */
 	uint32_t start_psn;

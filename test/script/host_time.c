@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host.h"
+#include "wire/group.h"
 #include "wire/icrc.h"
 #include "wire/parse.h"
 
@@ -172,11 +173,26 @@ compare_parsers(struct host *h, const struct wire_pkt *w, const uint8_t *frame, 
 		host_broke(h, "lib/wire and the runner disagree on a field");
 }
 
+/* While a packet is given to the QPs of a group. */
+struct giving {
+	struct host *h;
+	const struct wire_pkt *pkt;
+};
+
+static void
+give(void *arg, struct qp *qp)
+{
+	const struct giving *g = arg;
+
+	qp_rx(qp, &g->h->x, g->pkt);
+}
+
 static enum drop_reason
 receive(struct host *h, const uint8_t *frame, size_t len)
 {
 	enum drop_reason why;
 	struct wire_pkt pkt;
+	struct giving g = { .h = h, .pkt = &pkt };
 	struct qp *qp;
 
 	if (wire_classify(frame, len) != WIRE_KIND_ROCE)
@@ -187,6 +203,8 @@ receive(struct host *h, const uint8_t *frame, size_t len)
 	compare_parsers(h, &pkt, frame, len);
 	if (!wire_icrc_ok(&pkt))
 		return DROP_ICRC;
+	if (wire_gid_is_group(pkt.dst_gid))
+		return mcast_rx(h->mcast, &pkt, &h->cnt, give, &g);
 	why = demux_rx(h->demux, &pkt, &qp);
 	if (why)
 		return why;

@@ -100,6 +100,10 @@ read_host(struct run *r, struct words *w, const char *key, uint8_t *gid)
 static void
 read_l3(struct run *r, struct words *w, struct pkt *p)
 {
+	const char *group = words_opt(w, "group");
+
+	if (group)
+		group_read(r, group, p);
 	read_host(r, w, "src", p->src);
 	read_host(r, w, "dst", p->dst);
 	p->sport = (uint16_t)run_opt(r, w, "sport", p->sport);
@@ -165,8 +169,8 @@ packet_read(struct run *r, struct words *w, const char *name, struct want *t, bo
 	t->any_ackreq = words_flag(w, "ackreq?");
 	t->mid_ackreq = words_flag(w, "mid_ackreq?");
 	read_psn(r, w, t, outgoing);
-	read_bth(r, w, &t->p);
 	read_l3(r, w, &t->p);
+	read_bth(r, w, &t->p);
 	read_exts(r, w, t, outgoing);
 }
 
