@@ -32,6 +32,11 @@
 	X(PSN_AHEAD, "request ahead of the expected PSN") \
 	X(PSN_STALE, "acknowledgement or response outside of what is outstanding") \
 	X(SYNDROME, "reserved AETH syndrome") \
+	X(PSN_GAP, "unreliable: part of a message of which something is missing") \
+	X(ACCESS, "unreliable: the QP does not allow such a request") \
+	X(NO_RECV, "unreliable: no receive was posted for it") \
+	X(MSG_LENGTH, "unreliable: not as long as its message says, or longer than the receive") \
+	X(RKEY, "unreliable: its key gives no right to the memory it names") \
 	X(NOT_ROCE, "neither RoCE nor ARP, ND or ICMP echo for us") \
 	X(NEIGH_QUEUE, "neighbour unresolved") \
 	X(RESOURCE, "no buffer for the answer; the peer will repeat") \
@@ -59,6 +64,7 @@ enum drop_reason {
 	X(RX_DUPLICATES, "duplicate requests") \
 	X(TX_REQUESTS, "RC request packets sent, first time") \
 	X(TX_RETRANS, "RC request packets sent again") \
+	X(TX_UNREACHED, "unreliable messages lost because nobody answered at the peer's address") \
 	X(TX_EXTERNAL, "frames whose payload was sent from where the program put it") \
 	X(TX_ACKS, "ACKs sent") \
 	X(TX_NAK_SEQ, "sequence NAKs sent") \

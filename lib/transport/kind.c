@@ -25,6 +25,15 @@ admits_peer(const struct qp *qp, const struct wire_pkt *pkt)
 	return DROP_NONE;
 }
 
+/* A class without responses: wire_parse() knows none. */
+static void
+no_response(struct qp *qp, struct xport *x, const struct wire_pkt *pkt)
+{
+	(void)qp;
+	(void)pkt;
+	cnt_drop(x->cnt, DROP_QP_TYPE);
+}
+
 static const struct qp_kind kinds[QPT_COUNT] = {
 	[QPT_RC] = {
 		.class = WIRE_RC,
@@ -41,6 +50,19 @@ static const struct qp_kind kinds[QPT_COUNT] = {
 		.rx_response = comp_rx,
 		.send = req_send,
 		.expire = retry_expire,
+	},
+	[QPT_UC] = {
+		.class = WIRE_UC,
+		.has_sq = true,
+		.has_rq = true,
+		.patience = 18,		/* 1.07 s */
+		/* SEND with invalidate is no packet of this class (F8) */
+		.wr_ops = WR(SEND) | WR(SEND_IMM) | WR(RDMA_WRITE) | WR(RDMA_WRITE_IMM),
+		.admits = admits_peer,
+		.rx_request = resp_uc_rx,
+		.rx_response = no_response,
+		.send = req_uc_send,
+		.expire = req_uc_expire,
 	},
 };
 

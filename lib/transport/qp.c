@@ -117,6 +117,8 @@ qp_sq_bell(struct qp *qp, struct xport *x)
 		return;
 	if (qp->state == QPS_ERR) {
 		status_flush(qp, x);
+	} else if (qp->state == QPS_SQE) {
+		status_flush_sends(qp, x);
 	} else if (qp->state == QPS_RTS) {
 		retry_arm(qp, x);
 		qp_kick(qp, x);

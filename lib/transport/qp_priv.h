@@ -17,9 +17,10 @@ struct req_wr {
 	uint64_t wr_id;
 	struct psn first;
 	uint32_t npsn;		/* PSNs: of the request packets, or of a READ's responses (B2) */
-	uint32_t length;
+	uint32_t length;	/* REQ_WR_FAILED: why, as in plx_cqe.vendor_err */
 	uint8_t opcode;		/* enum wr_opcode */
-	uint8_t flags;
+	uint8_t flags;		/* enum plx_wqe_flags, and */
+#define REQ_WR_FAILED 0x80u	/* it is over, did not succeed, and is held back */
 	uint16_t refs;		/* external parts of its frames that are not back (outbox.h) */
 };
 
@@ -47,11 +48,7 @@ struct req {
 	struct psn reread;	/* where a READ was last asked for again from its middle (B13) */
 	struct req_wr *wr;	/* by WQE counter & wr_mask */
 	uint32_t wr_mask;
-	bool drained;		/* SQ_DRAINED was raised */
-	/* the first of those held back that did not succeed, and why; those after it are flushed */
-	bool failed;
-	uint8_t fail_fault, fail_syndrome;
-	uint32_t fail_at;
+	bool drained;		/* all that was started before SQD is done (E6) */
 };
 
 struct retry {
@@ -92,6 +89,7 @@ struct resp {
 	bool ack_now;			/* ... and waits no longer; counts only while it is due */
 	bool quiet;		/* a NAK 0x60 or RNR NAK went out: no other until epsn came (C2, N16) */
 	bool established;	/* COMM_EST was raised */
+	uint8_t bad_keys;	/* UC: in a row */
 	uint8_t nak;		/* syndrome due, 0: none */
 	struct psn nak_psn;	/* of a NAK 0x60: the furthest packet that was dropped */
 	uint64_t done;		/* bytes of the message that came */
@@ -177,7 +175,7 @@ xport_trace(const struct xport *x, enum trace_kind kind, const struct qp *qp, st
 static inline bool
 qp_receives(const struct qp *qp)
 {
-	return qp->state == QPS_RTR || qp->state == QPS_RTS || qp->state == QPS_SQD;
+	return qp->state >= QPS_RTR && qp->state <= QPS_SQE;
 }
 
 static inline bool

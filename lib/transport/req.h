@@ -46,6 +46,10 @@ uint32_t req_chunk_left(const struct req *req, const struct req_wr *wr, struct p
 /* Sends the next request packet if it may. *len: bytes of the frame. */
 enum req_sent req_send(struct qp *qp, struct xport *x, uint32_t *len);
 
+/* req_uc.c: the same where nobody acknowledges; and the end of waiting for a neighbour. */
+enum req_sent req_uc_send(struct qp *qp, struct xport *x, uint32_t *len);
+void req_uc_expire(struct qp *qp, struct xport *x);
+
 /* There are WQEs not sent, or packets not acknowledged. */
 bool req_has_work(const struct qp *qp);
 

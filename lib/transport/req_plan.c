@@ -92,7 +92,7 @@ req_identify(struct qp *qp, uint32_t index)
 	sq_copy(&qp->sq, index, &qp->tx.wqe);
 	wr->wr_id = qp->tx.wqe.w.wr_id;
 	wr->opcode = qp->tx.wqe.w.opcode;
-	wr->flags = qp->tx.wqe.w.flags;
+	wr->flags = qp->tx.wqe.w.flags & (uint8_t)~REQ_WR_FAILED;
 	wr->length = 0;
 }
 
@@ -106,7 +106,7 @@ plan(struct qp *qp, struct xport *x, uint32_t index)
 	/* wr_id and opcode are good even then: the CQE needs them */
 	wr->wr_id = qp->tx.wqe.w.wr_id;
 	wr->opcode = qp->tx.wqe.w.opcode;
-	wr->flags = qp->tx.wqe.w.flags;
+	wr->flags = qp->tx.wqe.w.flags & (uint8_t)~REQ_WR_FAILED;
 	if (f != FAULT_NONE)
 		return f;
 	wr->length = length;

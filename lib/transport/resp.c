@@ -6,6 +6,7 @@
  */
 #include "transport/resp.h"
 
+#include "transport/resp_check.h"
 #include "transport/step.h"
 
 #define RESP_STEPS(X) \
@@ -37,12 +38,6 @@ give_up(struct resp_job *job, enum fault f)
 	return RESP_FAULT;
 }
 
-static bool
-has(const struct resp_job *job, uint32_t traits)
-{
-	return (job->pkt->info->traits & traits) == traits;
-}
-
 static enum resp_step
 check_psn(struct resp_job *job)
 {
@@ -59,112 +54,44 @@ check_psn(struct resp_job *job)
 	return RESP_SEQUENCE;
 }
 
-/* What may follow: by the message that is coming in and the packet's place in its own. */
-enum place { PLACE_BEGINS, PLACE_SEND_ON, PLACE_WRITE_ON, PLACE_COUNT };
-
-static const bool sequence_ok[MSG_COUNT][PLACE_COUNT] = {
-	[MSG_NONE] = { [PLACE_BEGINS] = true },
-	[MSG_SEND] = { [PLACE_SEND_ON] = true },
-	[MSG_WRITE] = { [PLACE_WRITE_ON] = true },
-};
-
 static enum resp_step
 sequence(struct resp_job *job)
 {
-	enum place place = has(job, WIRE_FIRST) ? PLACE_BEGINS :
-			   has(job, WIRE_SEND) ? PLACE_SEND_ON : PLACE_WRITE_ON;
-
-	if (!sequence_ok[job->qp->resp.msg][place])
-		return give_up(job, FAULT_SEQUENCE);
-	return RESP_ACCESS;
+	return resp_in_sequence(job) ? RESP_ACCESS : give_up(job, FAULT_SEQUENCE);
 }
 
 static enum resp_step
 access(struct resp_job *job)
 {
-	uint32_t need = has(job, WIRE_WRITE) ? MEM_REMOTE_WRITE :
-			has(job, WIRE_READ) ? MEM_REMOTE_READ :
-			has(job, WIRE_ATOMIC) ? MEM_REMOTE_ATOMIC : 0;
-
-	if ((job->qp->attr.access_flags & need) != need)
-		return give_up(job, FAULT_QP_ACCESS);
-	return RESP_RESOURCE;
+	return resp_access_ok(job) ? RESP_RESOURCE : give_up(job, FAULT_QP_ACCESS);
 }
 
 static enum resp_step
 take_wqe(struct resp_job *job)
 {
-	struct qp *qp = job->qp;
-	struct resp *r = &qp->resp;
-	struct mem_sgl sgl;
-	int taken;
+	enum fault f = FAULT_NONE;
 
-	if (!r->wqe_used) {
-		taken = rq_take(&qp->rq, &r->wqe);
-		if (taken == 0)
-			return RESP_RNR;
-		r->wqe_used = true;
-		if (taken < 0)
-			return give_up(job, FAULT_RECV_SGE);
-	}
-	sgl = resp_sgl(qp);
-	r->wqe_len = mem_sgl_length(&sgl);
-	/* a WRITE leaves the SGEs alone (C28) */
-	if (has(job, WIRE_SEND) && mem_sgl_check(job->x->mrs, &sgl) != MEM_OK)
-		return give_up(job, FAULT_RECV_SGE);
-	return RESP_LENGTH;
+	if (!resp_take_wqe(job, &f))
+		return RESP_RNR;
+	return f == FAULT_NONE ? RESP_LENGTH : give_up(job, f);
 }
 
 static enum resp_step
 resource(struct resp_job *job)
 {
-	if (has(job, WIRE_TAKES_WQE))
+	if (resp_has(job, WIRE_TAKES_WQE))
 		return take_wqe(job);
-	if ((has(job, WIRE_READ) || has(job, WIRE_ATOMIC)) && !resp_rd_room(job->qp))
+	if ((resp_has(job, WIRE_READ) || resp_has(job, WIRE_ATOMIC)) && !resp_rd_room(job->qp))
 		return give_up(job, FAULT_DEPTH);
 	return RESP_LENGTH;
-}
-
-/* FIRST and MIDDLE are an MTU long, LAST has 1..MTU bytes, ONLY 0..MTU. */
-static bool
-payload_fits_place(const struct resp_job *job)
-{
-	uint32_t len = job->pkt->payload_len, mtu = job->qp->mtu;
-
-	if (!has(job, WIRE_LAST))
-		return len == mtu;
-	return len <= mtu && (len || has(job, WIRE_FIRST));
 }
 
 static enum resp_step
 length(struct resp_job *job)
 {
-	const struct wire_pkt *pkt = job->pkt;
-	struct resp *r = &job->qp->resp;
+	enum fault f = resp_length(job);
 
-	if (has(job, WIRE_FIRST)) {
-		r->done = 0;
-		r->va = pkt->reth.va;
-		r->rkey = pkt->reth.rkey;
-		r->len = pkt->info->ext & WIRE_EXT_RETH ? pkt->reth.len : 0;
-		if (r->len > MAX_MSG_SZ)
-			return give_up(job, FAULT_TOO_LONG);
-	}
-	if (!has(job, WIRE_PAYLOAD)) {
-		if (pkt->payload_len)
-			return give_up(job, FAULT_LENGTH);
-		if (has(job, WIRE_ATOMIC) && (pkt->atomic.va & 7))
-			return give_up(job, FAULT_MISALIGNED);
-		return RESP_RKEY;
-	}
-	if (!payload_fits_place(job))
-		return give_up(job, FAULT_LENGTH);
-	if (has(job, WIRE_SEND) && pkt->payload_len > r->wqe_len - r->done)
-		return give_up(job, FAULT_RECV_SHORT);
-	if (has(job, WIRE_WRITE) && (has(job, WIRE_LAST) ? pkt->payload_len != r->len - r->done :
-							   pkt->payload_len >= r->len - r->done))
-		return give_up(job, FAULT_LENGTH);
-	return RESP_RKEY;
+	return f == FAULT_NONE ? RESP_RKEY : give_up(job, f);
 }
 
 static enum resp_step
@@ -187,37 +114,9 @@ read_psns(const struct resp_job *job)
 static enum resp_step
 execute(struct resp_job *job)
 {
-	struct qp *qp = job->qp;
-	struct resp *r = &qp->resp;
-	enum fault f = FAULT_NONE;
+	enum fault f = resp_execute(job);
 
-	if (has(job, WIRE_SEND))
-		f = resp_place_send(job);
-	else if (has(job, WIRE_WRITE))
-		resp_place_write(job);
-	if (f != FAULT_NONE)
-		return give_up(job, f);
-	r->done += job->pkt->payload_len;
-	if (qp->state == QPS_RTR && !r->established) {
-		r->established = true;
-		xport_event(job->x, EV_COMM_EST, qp, NULL);	/* C30, H7 */
-	}
-	return RESP_FINISH;
-}
-
-static void
-complete_recv(struct resp_job *job)
-{
-	const struct wire_pkt *pkt = job->pkt;
-	bool imm = pkt->info->ext & WIRE_EXT_IMM;
-
-	status_recv_ok(job->qp, job->x, &(struct status_recv){
-		.byte_len = (uint32_t)job->qp->resp.done,
-		.imm = imm ? pkt->imm : 0,
-		.has_imm = imm,
-		.solicited = pkt->se,
-		.write = has(job, WIRE_WRITE),
-	});
+	return f == FAULT_NONE ? RESP_FINISH : give_up(job, f);
 }
 
 /* READ and atomic: the MSN rises at acceptance (C22), the answer is the acknowledgement. */
@@ -225,7 +124,7 @@ static void
 finish_rd(struct resp_job *job)
 {
 	struct resp *r = &job->qp->resp;
-	bool atomic = has(job, WIRE_ATOMIC);
+	bool atomic = resp_has(job, WIRE_ATOMIC);
 	uint64_t orig = atomic ? resp_atomic(job) : 0;
 	uint32_t npsn = atomic ? 1 : read_psns(job);
 
@@ -241,17 +140,17 @@ finish(struct resp_job *job)
 	struct resp *r = &qp->resp;
 
 	cnt_add(job->x->cnt, CNT_RX_REQUESTS, 1);
-	if (has(job, WIRE_READ) || has(job, WIRE_ATOMIC)) {
+	if (resp_has(job, WIRE_READ) || resp_has(job, WIRE_ATOMIC)) {
 		finish_rd(job);
 		return RESP_END_DONE;
 	}
 	r->ack_psn = r->epsn;
 	r->epsn = psn_add(r->epsn, 1);
-	r->msg = has(job, WIRE_LAST) ? MSG_NONE : has(job, WIRE_SEND) ? MSG_SEND : MSG_WRITE;
-	if (has(job, WIRE_LAST)) {
+	r->msg = resp_has(job, WIRE_LAST) ? MSG_NONE : resp_has(job, WIRE_SEND) ? MSG_SEND : MSG_WRITE;
+	if (resp_has(job, WIRE_LAST)) {
 		r->msn = (r->msn + 1) & PSN_MASK;
 		if (r->wqe_used)
-			complete_recv(job);
+			resp_complete(job);
 	}
 	if (job->pkt->ack_req)
 		r->ack_due = true;
@@ -280,7 +179,7 @@ duplicate(struct resp_job *job)
 
 	cnt_add(job->x->cnt, CNT_RX_DUPLICATES, 1);
 	xport_trace(job->x, TRACE_DUPLICATE, job->qp, job->pkt->psn, job->pkt->opcode);
-	if (!has(job, WIRE_READ) && !has(job, WIRE_ATOMIC)) {
+	if (!resp_has(job, WIRE_READ) && !resp_has(job, WIRE_ATOMIC)) {
 		/* names the last SEND or WRITE executed, never a PSN inside a READ (C4) */
 		if (job->pkt->ack_req)
 			job->qp->resp.ack_due = true;
@@ -347,6 +246,7 @@ resp_init(struct qp *qp)
 	r->msg = MSG_NONE;
 	r->quiet = false;
 	r->established = false;
+	r->bad_keys = 0;
 	r->wqe_used = false;
 	r->rd_head = r->rd_count = 0;
 	resp_forget(qp);

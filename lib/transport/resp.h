@@ -10,6 +10,8 @@ void resp_init(struct qp *qp);
 
 /* A request packet (WIRE_REQUEST) for a QP that receives. */
 void resp_rx(struct qp *qp, struct xport *x, const struct wire_pkt *pkt);
+/* The same of an unreliable connection. */
+void resp_uc_rx(struct qp *qp, struct xport *x, const struct wire_pkt *pkt);
 
 /* One packet on its way through the responder. */
 struct resp_job {

@@ -32,11 +32,18 @@ retry_restart(struct qp *qp)
 	qp->retry.ack_at = QP_NEVER;
 }
 
+/* One of the two is 0: who is not acknowledged has no such attribute. */
+static uint8_t
+timeout_of(const struct qp *qp)
+{
+	return qp->attr.timeout | qp->kind->patience;
+}
+
 /* Without a path nothing is outstanding, but a dead neighbour must end like a dead peer. */
 static bool
 timer_runs(const struct qp *qp)
 {
-	if (!qp_sends(qp) || !qp->attr.timeout || qp->retry.rnr_at != QP_NEVER)
+	if (!qp_sends(qp) || !timeout_of(qp) || qp->retry.rnr_at != QP_NEVER)
 		return false;
 	if (!psn_eq(qp->req.una, qp->req.max))
 		return true;
@@ -49,7 +56,7 @@ retry_arm(struct qp *qp, const struct xport *x)
 	if (!timer_runs(qp))
 		qp->retry.ack_at = QP_NEVER;
 	else if (qp->retry.ack_at == QP_NEVER)
-		qp->retry.ack_at = x->now + ack_timeout_ns(qp->attr.timeout);
+		qp->retry.ack_at = x->now + ack_timeout_ns(timeout_of(qp));
 }
 
 /* One retry less, or the end. */

@@ -123,15 +123,14 @@ static void
 hold(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome)
 {
 	struct req *req = &qp->req;
+	struct req_wr *wr = req_wr_at(qp, req->head - 1);
 
 	if (req->done + 1 == req->head)
 		x->held++;
-	if (f == FAULT_NONE || req->failed)
-		return;		/* what follows a failure is flushed */
-	req->failed = true;
-	req->fail_at = req->head - 1;
-	req->fail_fault = (uint8_t)f;
-	req->fail_syndrome = syndrome;
+	if (f == FAULT_NONE)
+		return;
+	wr->flags |= REQ_WR_FAILED;
+	wr->length = fault_vendor_err(f, syndrome);
 }
 
 void
@@ -155,12 +154,12 @@ status_release(struct qp *qp, struct xport *x)
 	if (req->done == req->head)
 		return;
 	while (req->done != req->head && !req_wr_at(qp, req->done)->refs) {
-		int32_t after = req->failed ? (int32_t)(req->done - req->fail_at) : -1;
+		const struct req_wr *wr = req_wr_at(qp, req->done);
 
-		if (after == 0)
-			send_done(qp, x, (enum fault)req->fail_fault, req->fail_syndrome);
+		if (wr->flags & REQ_WR_FAILED)
+			send_done(qp, x, (enum fault)(wr->length & 0xff), (uint8_t)(wr->length >> 8));
 		else
-			send_done(qp, x, after < 0 ? FAULT_NONE : FAULT_FLUSHED, 0);
+			send_done(qp, x, FAULT_NONE, 0);
 	}
 	if (req->done == req->head)
 		x->held--;
@@ -177,7 +176,6 @@ status_forget_held(struct qp *qp, struct xport *x)
 	for (uint32_t i = req->done; i != req->planned; i++)
 		req_wr_at(qp, i)->refs = 0;
 	req->done = req->head;
-	req->failed = false;
 }
 
 void
@@ -212,8 +210,8 @@ recv_failed(struct qp *qp, struct xport *x, enum fault f)
 	});
 }
 
-static void
-flush_sends(struct qp *qp, struct xport *x)
+void
+status_flush_sends(struct qp *qp, struct xport *x)
 {
 	struct req *req = &qp->req;
 
@@ -254,21 +252,26 @@ status_flush(struct qp *qp, struct xport *x)
 	}
 	qp->retry.ack_at = QP_NEVER;
 	qp->retry.rnr_at = QP_NEVER;
-	flush_sends(qp, x);
+	status_flush_sends(qp, x);
 	status_flush_recvs(qp, x);
 }
 
 void
 status_fail_send(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome)
 {
-	qp->state = QPS_ERR;	/* first: a CQE that overflows the CQ must not end the QP again */
-	xport_trace(x, TRACE_QP_STATE, qp, qp->req.una, QPS_ERR);
+	/* first: a CQE that overflows the CQ must not end the QP again */
+	qp->state = qp->kind->ends ? QPS_ERR : QPS_SQE;
+	xport_trace(x, TRACE_QP_STATE, qp, qp->req.una, qp->state);
 	if (qp->req.head == qp->req.planned) {	/* it failed before it had PSNs */
 		req_identify(qp, qp->req.head);
 		qp->req.planned++;
 	}
 	qp_end_send(qp, x, f, syndrome);
 	status_send(qp, x, f, syndrome);
+	if (!qp->kind->ends) {
+		status_flush_sends(qp, x);	/* what is received goes on (E7) */
+		return;
+	}
 	resp_forget(qp);
 	status_flush(qp, x);
 }

@@ -52,6 +52,9 @@
 	/* C17 */ \
 	X(0x09, RECV_SGE, AETH_NAK_REM_OP, WC_LOC_PROT_ERR, EV_NONE, \
 	  "could not place the peer's message: the receive here names memory that its lkey does not allow") \
+	/* where no NAK ends it */ \
+	X(0x0a, KEY_GUESSED, 0, WC_WR_FLUSH_ERR, EV_QP_ACCESS_ERR, \
+	  "gave the connection up: the peer used one wrong rkey after the other") \
 	/* requester; B16 */ \
 	X(0x10, REM_INV_REQ, 0, WC_REM_INV_REQ_ERR, EV_NONE, \
 	  "the peer refused the request as invalid: the operation, its length or their number") \
@@ -131,7 +134,8 @@ struct status_recv {
 };
 void status_recv_ok(struct qp *qp, struct xport *x, const struct status_recv *r);
 
-/* The requester's end: CQE for the oldest send, then ERR and the flush (B16). */
+/* The requester's end: CQE for the oldest send, then ERR and the flush (B16), or SQE and the flush of
+ * the send queue alone (E7). */
 void status_fail_send(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome);
 
 /* The responder's end: CQE for the receive in use, event, then ERR and the flush (1.G). What is still
@@ -141,6 +145,9 @@ void status_fail_recv(struct qp *qp, struct xport *x, enum fault f);
 /* Moves to ERR, for the reason that qp_end_...() was told, and completes all WQEs of both queues with
  * WR_FLUSH_ERR (D-2). */
 void status_flush(struct qp *qp, struct xport *x);
+
+/* QP in ERR or SQE: completes the send WQEs that are there with WR_FLUSH_ERR. */
+void status_flush_sends(struct qp *qp, struct xport *x);
 
 /* QP in ERR: completes the receive WQEs that are there and asks for a doorbell with the next one. */
 void status_flush_recvs(struct qp *qp, struct xport *x);
