@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "transport/numbers.h"
 #include "wire/icrc.h"
 
 #define SLOTS GATHER_SLOTS
@@ -203,6 +204,7 @@ static void
 defaults(struct pair_conf *c)
 {
 #define DEFAULT(field, value) do { if (!c->field) c->field = (value); } while (0)
+	DEFAULT(type, QPT_RC);
 	DEFAULT(mtu, 3);
 	DEFAULT(max_wr, 64);
 	DEFAULT(max_sge, 4);
@@ -259,25 +261,40 @@ make_queues(struct pair_qp *q, const struct pair_conf *pc, struct qp_conf *c)
 	}
 }
 
+/* What must come with the change to each state; the reliable ones want more. */
+static uint32_t
+mask_to(uint32_t state, uint32_t type)
+{
+	bool rc = type == QPT_RC;
+
+	switch (state) {
+	case QPS_INIT:
+		return QPM_STATE | QPM_PKEY_INDEX | QPM_PORT | QPM_ACCESS_FLAGS;
+	case QPS_RTR:
+		return QPM_STATE | QPM_AV | QPM_PATH_MTU | QPM_DEST_QPN | QPM_RQ_PSN |
+		       (rc ? QPM_MIN_RNR_TIMER | QPM_MAX_DEST_RD_ATOMIC : 0);
+	default:
+		return QPM_STATE | QPM_SQ_PSN |
+		       (rc ? QPM_TIMEOUT | QPM_RETRY_CNT | QPM_RNR_RETRY | QPM_MAX_QP_RD_ATOMIC : 0);
+	}
+}
+
 static void
 connect_qp(struct pair_qp *q, const struct pair_conf *pc)
 {
 	struct pair_side *s = q->side;
 	struct qp_attr a = {
-		.state = 1, .port_num = 1, .access_flags = pc->access, .path_mtu = pc->mtu,
+		.port_num = 1, .access_flags = pc->access, .path_mtu = pc->mtu,
 		.dest_qpn = QPN(!s->index, q->index), .sq_psn = pc->psn[s->index],
 		.rq_psn = pc->psn[!s->index],
 		.max_rd_atomic = pc->max_rd_atomic, .max_dest_rd_atomic = pc->max_rd_atomic,
 		.min_rnr_timer = pc->min_rnr_timer, .timeout = pc->timeout,
 		.retry_cnt = pc->retry_cnt, .rnr_retry = pc->rnr_retry, .path = q->path,
 	};
-	int err = qp_modify(q->qp, &s->x, 1 << 0 | 1 << 3 | 1 << 4 | 1 << 5, &a);
+	int err = 0;
 
-	a.state = 2;
-	err |= qp_modify(q->qp, &s->x, 1 << 0 | 1 << 7 | 1 << 8 | 1 << 12 | 1 << 15 | 1 << 17 | 1 << 20,
-			 &a);
-	a.state = 3;
-	err |= qp_modify(q->qp, &s->x, 1 << 0 | 1 << 9 | 1 << 10 | 1 << 11 | 1 << 13 | 1 << 16, &a);
+	for (a.state = QPS_INIT; a.state <= QPS_RTS; a.state++)
+		err |= qp_modify(q->qp, &s->x, mask_to(a.state, pc->type), &a);
 	assert(!err);
 	(void)err;
 }
@@ -287,7 +304,7 @@ make_qp(struct pair_side *s, uint32_t n, const struct pair_conf *pc)
 {
 	struct pair_qp *q = &s->q[n];
 	struct qp_conf c = {
-		.qpn = QPN(s->index, n), .handle = 7 + s->index + 2 * n, .gen = 3, .type = 2, .pd = 1,
+		.qpn = QPN(s->index, n), .handle = 7 + s->index + 2 * n, .gen = 3, .type = pc->type, .pd = 1,
 		.send_cq = &q->cq[0], .recv_cq = &q->cq[1], .max_inline = pc->max_inline,
 		.port_ip_mtu = 4200, .dev_max_rd_atomic = 16, .dev_max_dest_rd_atomic = 16,
 	};
@@ -414,72 +431,6 @@ pair_free(struct pair *p)
 	sim_wire_free(p->wire);
 	free(p->out);
 	free(p);
-}
-
-/* The application's side of the rings */
-
-void
-pair_qp_post_send(struct pair_qp *q, const struct plx_sq_wqe *w, const void *sge_or_data)
-{
-	const struct wq_conf *c = &qp_conf(q->qp)->sq;
-	uint32_t tail = q->wq_ctl[0]->tail;
-	uint8_t *slot = q->wq_slots[0] + (size_t)(tail & ((1u << c->log2_size) - 1)) * c->stride;
-	size_t len = w->flags & PLX_WQE_INLINE ? w->length : w->num_sge * sizeof(struct plx_sge);
-
-	memcpy(slot, w, sizeof(*w));
-	if (len)
-		memcpy(slot + sizeof(*w), sge_or_data, len);
-	__atomic_store_n(&q->wq_ctl[0]->tail, tail + 1, __ATOMIC_RELEASE);
-	q->side->x.now = q->side->pair->now;
-	qp_sq_bell(q->qp, &q->side->x);
-}
-
-void
-pair_qp_post_recv(struct pair_qp *q, uint64_t wr_id, const struct plx_sge *sge, uint32_t num_sge)
-{
-	const struct wq_conf *c = &qp_conf(q->qp)->rq;
-	uint32_t tail = q->wq_ctl[1]->tail;
-	uint8_t *slot = q->wq_slots[1] + (size_t)(tail & ((1u << c->log2_size) - 1)) * c->stride;
-	struct plx_rq_wqe w = { .wr_id = wr_id, .num_sge = num_sge };
-
-	memcpy(slot, &w, sizeof(w));
-	if (num_sge)
-		memcpy(slot + sizeof(w), sge, num_sge * sizeof(*sge));
-	__atomic_store_n(&q->wq_ctl[1]->tail, tail + 1, __ATOMIC_RELEASE);
-	q->side->x.now = q->side->pair->now;
-	if (q->wq_ctl[1]->bell_wanted)
-		qp_rq_bell(q->qp, &q->side->x);
-}
-
-bool
-pair_qp_poll(struct pair_qp *q, uint32_t queue, struct plx_cqe *out)
-{
-	struct plx_cq_ctl *ctl = q->cq_ctl[queue];
-	struct plx_cqe *e = &q->cq_ring[queue][ctl->head & ((1u << q->cq_log2) - 1)];
-
-	if (__atomic_load_n(&e->phase, __ATOMIC_ACQUIRE) != plx_cqe_phase(ctl->head, q->cq_log2))
-		return false;
-	*out = *e;
-	__atomic_store_n(&ctl->head, ctl->head + 1, __ATOMIC_RELEASE);
-	return true;
-}
-
-void
-pair_post_send(struct pair_side *s, const struct plx_sq_wqe *w, const void *sge_or_data)
-{
-	pair_qp_post_send(s->q, w, sge_or_data);
-}
-
-void
-pair_post_recv(struct pair_side *s, uint64_t wr_id, const struct plx_sge *sge, uint32_t num_sge)
-{
-	pair_qp_post_recv(s->q, wr_id, sge, num_sge);
-}
-
-bool
-pair_poll(struct pair_side *s, uint32_t queue, struct plx_cqe *out)
-{
-	return pair_qp_poll(s->q, queue, out);
 }
 
 struct plx_sge

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two hosts with RC QPs, one each unless more are added, a wire between them (wire.h) and one virtual
+ * Two hosts with connected QPs, one each unless more are added, a wire between them (wire.h) and one virtual
  * clock, all in memory and in one thread. The wire loses, doubles and reorders by a generator keyed
  * with a seed, so that a run can be repeated. The transport under test is the product's; rings are
  * written and polled here as an application does.
@@ -21,6 +21,7 @@
 #define PAIR_QPS 16u	/* of a side, at most */
 
 struct pair_conf {
+	uint32_t type;		/* enum ibv_qp_type; 0: RC */
 	uint32_t psn[2];	/* sq_psn of side 0 and of side 1 */
 	uint32_t mtu;		/* enum ibv_mtu; 0: 3 (1024) */
 	uint32_t max_wr;	/* 0: 64 */

@@ -136,6 +136,17 @@ rkey(struct pair *p)
 }
 
 static void
+key_guessed(struct pair *p)
+{
+	struct plx_sq_wqe w = wr_of(p, WR_RDMA_WRITE);
+
+	w.rkey ^= 1;
+	w.flags = 0;	/* more than the CQ has room for */
+	for (uint32_t i = 0; i < 16; i++)
+		send(p, w, pair_sge(&p->side[0], 0, 8));
+}
+
+static void
 recv_sge(struct pair *p)
 {
 	struct plx_sge sge = pair_sge(&p->side[1], 0, 10);
@@ -259,6 +270,7 @@ static const struct cause {
 	{ FAULT_RKEY, 1, rkey, ", PSN 100; NAK 0x62 (remote access error) sent [status 8, code 0x08]" },
 	{ FAULT_RECV_SGE, 1, recv_sge, "; receive wr_id 0x77, PSN 100; "
 	  "NAK 0x63 (remote operational error) sent [status 4, code 0x09]" },
+	{ FAULT_KEY_GUESSED, 1, key_guessed, ", PSN 115 [status 5, code 0x0a]" },
 	{ FAULT_REM_INV_REQ, 0, recv_short, "; SEND wr_id 0x5e, PSN 100; "
 	  "NAK 0x61 (invalid request) received [status 9, code 0x10]" },
 	{ FAULT_REM_ACCESS, 0, rkey, "; RDMA READ wr_id 0x5e, PSN 100; "
@@ -284,6 +296,13 @@ static const struct cause {
 	{ FAULT_CQ_OVERFLOW, 0, cq_overflow, " [status 5, code 0x31]" },
 };
 
+/* The one that takes no NAK to end it. */
+static uint32_t
+type_of(const struct cause *c)
+{
+	return c->fault == FAULT_KEY_GUESSED ? QPT_UC : QPT_RC;
+}
+
 static bool
 ends_with(const char *text, const char *end)
 {
@@ -302,7 +321,7 @@ sentence(const struct cause *c, const struct qp_why *why)
 	if (!ends_with(text, want))
 		printf("is    %s\nnot  %s\n", text, want);
 	CHECK(ends_with(text, want));
-	CHECK(strncmp(text, "RC QP 0x", 8) == 0);
+	CHECK(strncmp(text, type_of(c) == QPT_UC ? "UC QP 0x" : "RC QP 0x", 8) == 0);
 	CHECK(strstr(text, " of 10.0.0.") != NULL);
 	CHECK(strchr(text, '\n') == NULL);
 }
@@ -330,7 +349,7 @@ static struct pair *
 fail(const struct cause *c, struct why_box *box)
 {
 	struct pair *p = pair_new(&(struct pair_conf){ .psn = { 100, 200 }, .retry_cnt = 2, .rnr_retry = 1,
-						       .cq_size = 8 });
+						       .cq_size = 8, .type = type_of(c) });
 
 	p->side[c->side].x.whys = box;
 	c->bring_about(p);
