@@ -138,6 +138,12 @@ class Lint:
         elif not self.beside(path, header):
             self.own_header(path, n, header, APP_ROOMS.get(path.split('/')[1], set()))
 
+    def example_file(self, path, n, quote, header):
+        # what they share must be found by who copies the folder and compiles
+        if not (header.startswith('common/') and
+                os.path.exists(os.path.join(self.root, 'examples', header))):
+            self.app_file(path, n, quote, header)
+
     def public_file(self, path, n, quote, header):
         if quote == '"':
             self.complain(path, n, '"%s": a public header names <pollux/...>' % header)
@@ -151,7 +157,7 @@ class Lint:
 
     def run(self):
         rules = {'lib': self.room_file, 'drivers': self.driver_file, 'app': self.app_file,
-                 'examples': self.app_file, 'include': self.public_file}
+                 'examples': self.example_file, 'include': self.public_file}
         for path in tree.files(self.root, ('.c', '.h', '.h.in')):
             rule = rules.get(path.split('/')[0])
             if not rule:
