@@ -18,7 +18,7 @@ from process import Process
 
 CYCLES = 3
 PATIENCE = 30
-MEET = 4        # two ends start in some tenths of a second, on a busy machine later
+SEEN = 1        # a link is looked at ten times a second, on a busy machine less often
 
 
 def watch(launcher, host, port, n):
@@ -44,10 +44,18 @@ def port_events(process):
     return count(process, 'EVENT_PORT_ERR'), count(process, 'EVENT_PORT_ACTIVE')
 
 
-def cycles(watcher, lose, restore):
-    """What was wrong, or None."""
+def is_mapped(process):
+    """Whether it has the memory of a memif's peer."""
+    with open('/proc/%d/maps' % process.popen.pid, encoding='utf-8') as f:
+        return 'memif_region' in f.read()
+
+
+def cycles(watcher, lose, restore, is_up):
+    """What was wrong, or None. `is_up`: whether there is a link, of which nobody tells in the beginning."""
     restore()
-    time.sleep(MEET)
+    if not wait_for(lambda: 'event FD' in watcher.output() and is_up()):
+        return 'no link in the beginning:\n' + watcher.output()
+    time.sleep(SEEN)
     if port_events(watcher) != (0, 0):
         return 'an event before anything was lost:\n' + watcher.output()
     for n in range(1, CYCLES + 1):
@@ -72,7 +80,7 @@ def memif(launcher, host, role):
     def restore():
         peers.append(watch(launcher, host, 'memif:%s/s,%s' % (where, other), 2))
 
-    wrong = cycles(watcher, lose, restore)
+    wrong = cycles(watcher, lose, restore, lambda: is_mapped(watcher))
     for p in [watcher] + peers:
         p.kill()
     shutil.rmtree(where)
@@ -82,7 +90,7 @@ def memif(launcher, host, role):
 def cable(launcher, hosts):
     watcher = watch(launcher, hosts[0], 'af_packet:' + hosts[0].iface, 1)
     wrong = cycles(watcher, lambda: hosts[1].ip('link', 'set', hosts[1].iface, 'down'),
-                   lambda: hosts[1].ip('link', 'set', hosts[1].iface, 'up'))
+                   lambda: hosts[1].ip('link', 'set', hosts[1].iface, 'up'), lambda: True)
     watcher.kill()
     return wrong
 

@@ -34,6 +34,10 @@ def shares(pid):
     return found
 
 
+def is_warm(found):
+    return bool(found) and all(rss == size for size, rss in found)
+
+
 def main(launcher):
     sandbox.enter()
     if not shutil.which(OPENS):
@@ -45,11 +49,10 @@ def main(launcher):
         ends.append(Process([launcher, '--port', 'memif:%s/s,%s' % (where, role), '--ip',
                              '10.11.0.%d/24' % (n + 1), '--', OPENS]))
     until = time.monotonic() + LINK
-    while time.monotonic() < until and not all(shares(p.popen.pid) for p in ends):
+    while time.monotonic() < until and not all(is_warm(shares(p.popen.pid)) for p in ends):
         time.sleep(0.1)
-    time.sleep(0.5)     # it is mapped, then filled
     for p, found in [(p, shares(p.popen.pid)) for p in ends]:
-        if found and all(rss == size for size, rss in found):
+        if is_warm(found):
             passed += 1
         else:
             failed += 1
