@@ -6,6 +6,7 @@ quick is a handful, sanitize less; default has every pair of (program, option), 
 a dedicated core.
 """
 import collections
+import itertools
 
 PORTS = ('memif', 'af_packet')
 MORE_PORTS = ('vhost', 'af_xdp')        # vhost: with virtio at the other end
@@ -28,10 +29,24 @@ OPTIONS = (
 )
 PINGPONG = ([], ['-e'], ['-s', '1'], ['-s', '1048576'])
 
+# Besides RC's own queues: words of perftest, its operations, and whether what a port cannot take is lost.
+Service = collections.namedtuple('Service', 'words ops loses')
+SERVICES = (
+    Service(['-c', 'UC'], ('send', 'write'), True),
+)
+SERVICE_OPTIONS = (('default', []), ('events', ['-e']), ('both ways', ['-b']), ('4 QPs', ['-q', '4']))
+# Nobody holds a sender of these back, and who receives waits for all of them: messages of one packet, fewer
+# in all than the 512 frames that af_packet keeps.
+LOSES = ['-s', '2048', '-n', '100']
+# Other programs of libibverbs, and what makes them look at their bytes.
+PINGPONGS = (
+    ['ibv_uc_pingpong', '-c'],
+)
+
 
 def takes(op, kind, option):
     """Whether perftest has that option for that program."""
-    if kind == 'lat' and option in ('16 QPs', 'both ways'):
+    if kind == 'lat' and option in ('16 QPs', '4 QPs', 'both ways'):
         return False
     if op == 'atomic' and option == 'all sizes':
         return False
@@ -70,6 +85,23 @@ def perftests(few):
     return rows
 
 
+def services(few):
+    """Every program of perftest over every service with every option that it has, and the pingpongs; each
+    with the port that it takes when it takes one alone, so that every port meets every program and option."""
+    rows = []
+    for service in SERVICES:
+        for n, (option, args) in enumerate(SERVICE_OPTIONS):
+            for m, (op, kind) in enumerate(itertools.product(service.ops, ('bw', 'lat'))):
+                if takes(op, kind, option):
+                    words = perftest(op, kind, option, service.words + args, few and not service.loses)
+                    rows.append((PORTS[(n + m // 2 + m) % 2], words + (LOSES if service.loses else [])))
+    for n, program in enumerate(PINGPONGS):
+        for m, args in enumerate(([], ['-e'])):
+            words = program + ['-g', str(GID)] + args + (['-n', '100'] if few else [])
+            rows.append((PORTS[(n + m) % 2], words))
+    return rows
+
+
 def quick():
     for port in PORTS:
         yield case(port, pingpong([], True))
@@ -86,6 +118,8 @@ def default():
     # the rows lie option by option, so alternating covers the pairs with the port
     for n, words in enumerate(perftests(True)):
         yield case(PORTS[(n + n // 8) % 2], words)
+    for port, words in services(True):
+        yield case(port, words)
     # the other ports: some of everything; a page of af_xdp holds no path MTU of 4096
     for port in MORE_PORTS:
         yield case(port, pingpong([], True))
@@ -113,7 +147,8 @@ def two_cores():
 
 
 def long():
-    for words in [pingpong(args, False) for args in PINGPONG] + perftests(False):
+    for words in [pingpong(args, False) for args in PINGPONG] + perftests(False) + \
+            [words for _, words in services(False)]:
         for port in PORTS:
             for cores in (None, 'dedicated'):
                 yield case(port, words, cores)
