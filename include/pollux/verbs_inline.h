@@ -324,22 +324,27 @@ plx_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **ba
 	return err;
 }
 
-/* Gives slots back to their queue: not those of a QP that is gone, and never backwards (a QP in
- * RESET has given all of them back already). */
+/*
+ * Takes the CQE from the ring, and gives slots back to their queue: not those of a QP that is gone, and
+ * never backwards (a QP in RESET has given all of them back already). The CQE's place is free first: who
+ * finds the slot may post, and a CQ that holds what its queues hold must have room for that.
+ */
 static inline void
-__plx_retire(struct plx_context *ctx, const struct plx_cqe *cqe)
+__plx_retire(struct plx_context *ctx, struct plx_cq_ctl *ctl, const struct plx_cqe *cqe, uint32_t head)
 {
+	uint32_t handle = cqe->qp, gen = cqe->qp_gen, wq_head = cqe->wq_head, queue = cqe->queue;
 	struct plx_qp *qp;
 	struct plx_wq *wq;
 
-	if (__plx_unlikely(cqe->qp >= ctx->qp_table_size))
+	__atomic_store_n(&ctl->head, head, __ATOMIC_RELEASE);
+	if (__plx_unlikely(handle >= ctx->qp_table_size))
 		return;
-	qp = __atomic_load_n(&ctx->qp_table[cqe->qp], __ATOMIC_ACQUIRE);
-	if (__plx_unlikely(!qp || qp->gen != cqe->qp_gen))
+	qp = __atomic_load_n(&ctx->qp_table[handle], __ATOMIC_ACQUIRE);
+	if (__plx_unlikely(!qp || qp->gen != gen))
 		return;
-	wq = cqe->queue == PLX_CQE_RQ ? &qp->rq : &qp->sq;
-	if ((int32_t)(cqe->wq_head - wq->head) > 0)
-		__atomic_store_n(&wq->head, cqe->wq_head, __ATOMIC_RELEASE);
+	wq = queue == PLX_CQE_RQ ? &qp->rq : &qp->sq;
+	if ((int32_t)(wq_head - wq->head) > 0)
+		__atomic_store_n(&wq->head, wq_head, __ATOMIC_RELEASE);
 }
 
 static inline void
@@ -365,10 +370,11 @@ static inline int
 __plx_cq_take(struct plx_cq *cq, int max, struct ibv_wc *wc)
 {
 	struct plx_context *ctx = __plx_context_of(cq->v.cq.context);
-	uint32_t mask = (1u << cq->log2_size) - 1, head;
+	uint32_t mask, head;
 	int n = 0;
 
 	__plx_lock(&cq->lock);
+	mask = (1u << cq->log2_size) - 1;	/* a resize changes it */
 	for (head = cq->head; n < max; n++, head++) {
 		const struct plx_cqe *cqe = &cq->ring[head & mask];
 
@@ -376,12 +382,9 @@ __plx_cq_take(struct plx_cq *cq, int max, struct ibv_wc *wc)
 		    plx_cqe_phase(head, cq->log2_size))
 			break;
 		__plx_wc_fill(&wc[n], cqe);
-		__plx_retire(ctx, cqe);
+		__plx_retire(ctx, cq->ctl, cqe, head + 1);
 	}
-	if (n) {
-		cq->head = head;
-		__atomic_store_n(&cq->ctl->head, head, __ATOMIC_RELEASE);
-	}
+	cq->head = head;
 	__plx_unlock(&cq->lock);
 	return n;
 }
