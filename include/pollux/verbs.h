@@ -121,6 +121,14 @@ int plx_destroy_comp_channel(struct ibv_comp_channel *channel);
 /* NULL: errno EINVAL (cqe or comp_vector out of range), ENOMEM. */
 struct ibv_cq *plx_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 			     struct ibv_comp_channel *channel, int comp_vector);
+/* Gives the CQ room for at least `cqe`; what is not polled stays, in order (D-7). Any thread, beside
+ * pollers and traffic. EINVAL: cqe out of range, or less than what is not polled; ENOMEM; nothing has
+ * changed then. */
+int plx_resize_cq(struct ibv_cq *cq, int cqe);
+/* When events are sent (IBV_CQ_ATTR_MODERATE): once cq_count completions came since the last event, or
+ * cq_period us after the one that was asked for; a count without a period has the longest one, 65,535 us.
+ * 0 and 0, or a count of 1: at once, as from the start. EINVAL: other bits of attr_mask. */
+int plx_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr);
 /* Waits until every event that plx_get_cq_event() gave out is acknowledged (D-5). EBUSY while a QP
  * uses it. */
 int plx_destroy_cq(struct ibv_cq *cq);
@@ -207,7 +215,6 @@ int plx_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ib
 struct ibv_ah *plx_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
 				     uint8_t port_num);
 int plx_destroy_ah(struct ibv_ah *ah);
-int plx_resize_cq(struct ibv_cq *cq, int cqe);
 int plx_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		 int access);
 struct ibv_mr *plx_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
@@ -320,6 +327,7 @@ plx_open_device(struct ibv_device *device)
 #define ibv_attach_mcast plx_attach_mcast
 #define ibv_detach_mcast plx_detach_mcast
 #define ibv_resize_cq plx_resize_cq
+#define ibv_modify_cq plx_modify_cq
 #define ibv_rereg_mr plx_rereg_mr
 #define ibv_reg_dmabuf_mr plx_reg_dmabuf_mr
 #define ibv_import_device plx_import_device

@@ -27,6 +27,8 @@
 	X(CREATE_CHANNEL, ctl_channel, "make a completion channel") \
 	X(DESTROY_CHANNEL, ctl_channel, "free a channel; EBUSY while a CQ uses it") \
 	X(CREATE_CQ, ctl_create_cq, "make a completion queue") \
+	X(RESIZE_CQ, ctl_resize_cq, "give a completion queue another ring; nobody polls it meanwhile") \
+	X(MODERATE_CQ, ctl_moderate_cq, "when its events are sent") \
 	X(DESTROY_CQ, ctl_destroy_cq, "free a completion queue; EBUSY while a QP uses it") \
 	X(CREATE_QP, ctl_create_qp, "make a queue pair") \
 	X(MODIFY_QP, ctl_modify_qp, "change attributes and state of a queue pair") \
@@ -171,6 +173,25 @@ struct ctl_create_cq {
 	struct ctl_seg ctl;		/* struct plx_cq_ctl */
 	struct ctl_seg ring;		/* struct plx_cqe[1 << log2_size] */
 };
+
+struct ctl_resize_cq {
+	/* in */
+	uint32_t cq;
+	uint32_t cqe;			/* at least 1, and what is not polled: else -EINVAL */
+	/* out: what is not polled stands in the new ring from 0 on; plx_cq_ctl.head is 0 */
+	uint32_t log2_size;
+	uint32_t reserved;
+	struct ctl_seg ring;
+};
+
+struct ctl_moderate_cq {
+	/* in */
+	uint32_t cq;
+	uint32_t count;			/* CQEs since the last event at which the next one is sent; 0: any */
+	uint32_t period;		/* us after which it is sent without so many; 0: the longest */
+	uint32_t reserved;
+};
+#define CTL_MODERATE_MAX 65535u		/* of both */
 
 struct ctl_destroy_cq {
 	uint32_t cq;			/* in */

@@ -139,6 +139,8 @@ struct core {
 	struct list qp_events;		/* struct eng_ear.event_node */
 	struct list cq_errors;		/* struct eng_cq.error_node */
 	bool port_due;			/* a client's port_event */
+	struct list held;		/* struct eng_cq.held_node: completion events that wait */
+	uint64_t held_at;		/* when the first of them is due; UINT64_MAX: none */
 
 	/* lines for people; printed by the background thread */
 	char line[CORE_LINES][CORE_LINE_LEN];
@@ -241,6 +243,15 @@ void core_feed_ended(struct core *c, struct eng_feed *f);
 void core_cq_ended(struct core *c, struct eng_cq *cq);
 /* No list of the core's holds the CQ, or the feed's end, any more. */
 void core_cq_del(struct core *c, struct eng_cq *cq);
+
+/* moderate.c. Does the event that is due wait for more CQEs, or for its time? */
+bool core_holds(struct core *c, struct eng_cq *cq);
+/* It did not, and was sent. */
+void core_told(struct core *c, struct eng_cq *cq);
+/* Those whose time has come are due. */
+void core_held_timer(struct core *c);
+/* Nothing of it waits any more. */
+void core_release(struct core *c, struct eng_cq *cq);
 
 /* path.c: the QP's peer is alive at this MAC. */
 void core_confirm(struct core *c, struct eng_qp *q, const uint8_t gid[16], const uint8_t mac[6]);

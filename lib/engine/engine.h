@@ -144,7 +144,21 @@ struct eng_cq {
 	struct list_node error_node;
 	struct eng_feed *feed;		/* it is that feed's end on another core; NULL: the CQ itself */
 	struct eng_feed *feeds;		/* what other cores feed it by */
+	/* moderation; the home core's */
+	uint32_t mod_count;		/* CQEs since the last event that make one due; 0: no number */
+	uint64_t mod_ns;		/* and the time after which it is without; 0: not moderated */
+	uint32_t told;			/* cq.tail at the last event */
+	bool held;			/* an event waits for one of the two */
+	uint64_t held_until;
+	struct list_node held_node;	/* in core.held */
 };
+
+/* Control thread. The CQ goes on in another ring, as cq_move(). home_core NULL: no core knows it yet. */
+int eng_cq_move(struct eng_cq *cq, struct core *home_core, struct plx_cqe *ring, uint32_t log2_size,
+		uint32_t cqe);
+/* Control thread. From now on an event is sent once `count` CQEs came since the last one, or `ns` after
+ * it was due; ns 0: at once. */
+void eng_cq_moderate(struct eng_cq *cq, struct core *home_core, uint32_t count, uint64_t ns);
 
 /*
  * A CQ has one producer, its home core. A QP of another core completes on a feed: a CQ of the
@@ -155,7 +169,12 @@ struct eng_feed {
 	struct eng_cq at;		/* first: what QPs of `core` complete on */
 	struct core *core, *home_core;
 	struct eng_cq *home;
-	uint32_t head;			/* polled; the home core's */
+	struct feed_end {		/* what the home core polls */
+		struct plx_cq_ctl *ctl;
+		const struct plx_cqe *ring;
+		uint32_t log2_size;
+		uint32_t head;
+	} end_home;
 	bool again;			/* the home core has not polled all of it */
 	struct mail news;		/* there are CQEs; sent while ctl->arm is taken */
 	struct mail ended, end;		/* it overflowed; its home did: once each */
@@ -166,6 +185,10 @@ struct eng_feed {
  * eng_cq_del(). */
 void eng_feed_add(struct eng_feed *f, struct eng_cq *home, struct core *home_core, struct core *core,
 		  struct plx_cq_ctl *ctl, struct plx_cqe *ring);
+/* Control thread. The feed goes on in another ring, which is zeroed and has its own control words; when
+ * this returns nobody uses the old ones. */
+void eng_feed_refit(struct eng_feed *f, struct plx_cq_ctl *ctl, struct plx_cqe *ring,
+		    uint32_t log2_size);
 /* Control thread; no QP uses the CQ any more. Afterwards no core knows it, nor its feeds. */
 void eng_cq_del(struct eng_cq *cq, struct core *home_core);
 

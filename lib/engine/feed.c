@@ -13,11 +13,11 @@
 static const struct plx_cqe *
 next(const struct eng_feed *f)
 {
-	const struct cq *from = &f->at.cq;
-	const struct plx_cqe *cqe = &from->ring[f->head & ((1u << from->log2_size) - 1)];
+	const struct feed_end *from = &f->end_home;
+	const struct plx_cqe *cqe = &from->ring[from->head & ((1u << from->log2_size) - 1)];
 
-	return __atomic_load_n(&cqe->phase, __ATOMIC_ACQUIRE) == plx_cqe_phase(f->head, from->log2_size) ?
-	       cqe : NULL;
+	return __atomic_load_n(&cqe->phase, __ATOMIC_ACQUIRE) ==
+	       plx_cqe_phase(from->head, from->log2_size) ? cqe : NULL;
 }
 
 /*
@@ -27,13 +27,14 @@ next(const struct eng_feed *f)
 static bool
 move(struct core *c, struct eng_feed *f)
 {
+	struct feed_end *from = &f->end_home;
 	const struct plx_cqe *cqe;
 	uint32_t n = 0;
 
 	while (n < CORE_FEED && (cqe = next(f))) {
 		struct plx_cqe moved = *cqe;
 
-		__atomic_store_n(&f->at.cq.ctl->head, ++f->head, __ATOMIC_RELEASE);
+		__atomic_store_n(&from->ctl->head, ++from->head, __ATOMIC_RELEASE);
 		xport_forward(&c->x, &f->home->cq, &moved);
 		n++;
 	}
@@ -48,7 +49,7 @@ static int
 take_news(struct core *c, void *arg)
 {
 	struct eng_feed *f = arg;
-	uint32_t *armed = &f->at.cq.ctl->arm;
+	uint32_t *armed = &f->end_home.ctl->arm;
 
 	f->again = false;
 	do {
@@ -139,6 +140,7 @@ eng_feed_add(struct eng_feed *f, struct eng_cq *home, struct core *home_core, st
 	cq_init(&f->at.cq, ctl, ring, home->cq.log2_size, home->cq.limit);
 	ctl->arm = PLX_CQ_ARM_ANY;
 	f->at.feed = f;
+	f->end_home = (struct feed_end){ ctl, ring, f->at.cq.log2_size, 0 };
 	f->home = home;
 	f->home_core = home_core;
 	f->core = core;
@@ -147,10 +149,57 @@ eng_feed_add(struct eng_feed *f, struct eng_cq *home, struct core *home_core, st
 	eng_call(home_core, join, f);
 }
 
+struct refit {
+	struct eng_feed *feed;
+	struct feed_end to;
+	struct plx_cqe *ring;
+};
+
+/* The feed's core. A note that is due is due to the home core at once: what comes next tells of nothing
+ * until the other end follows. */
+static int
+refit(struct core *c, void *arg)
+{
+	const struct refit *r = arg;
+	struct cq *cq = &r->feed->at.cq;
+
+	if (cq->event_due) {
+		list_del(&cq->event_node);
+		cq->event_due = false;
+		core_feed_news(c, r->feed);
+	}
+	cq_refit(cq, r->to.ctl, r->ring, r->to.log2_size);
+	return 0;
+}
+
+/* The home core. All notes of the old ring have run: another is on its way only when the last one did
+ * not poll everything. */
+static int
+follow(struct core *c, void *arg)
+{
+	const struct refit *r = arg;
+	struct eng_feed *f = r->feed;
+
+	while (move(c, f))
+		;
+	f->end_home = r->to;
+	return f->again ? 0 : take_news(c, f);
+}
+
+void
+eng_feed_refit(struct eng_feed *f, struct plx_cq_ctl *ctl, struct plx_cqe *ring, uint32_t log2_size)
+{
+	struct refit r = { .feed = f, .to = { ctl, ring, log2_size, 0 }, .ring = ring };
+
+	eng_call(f->core, refit, &r);
+	eng_call(f->home_core, follow, &r);
+}
+
 void
 core_cq_del(struct core *c, struct eng_cq *cq)
 {
 	core_take_events(c);
+	core_release(c, cq);
 	if (cq->cq.event_due && list_linked(&cq->cq.event_node))
 		list_del(&cq->cq.event_node);
 	if (cq->error_due)

@@ -54,6 +54,10 @@ core_timers(struct core *c)
 		core_net_touch(c);
 		n++;
 	}
+	if (__builtin_expect(c->x.now >= c->held_at, 0)) {
+		core_held_timer(c);
+		n++;
+	}
 	return n;
 }
 
@@ -75,6 +79,8 @@ core_wake_at(const struct core *c)
 
 	if (c->net_at < at)
 		at = c->net_at;
+	if (c->held_at < at)
+		at = c->held_at;
 	if (__builtin_expect(c->x.held != 0, 0))	/* the port is asked again */
 		at = RTE_MIN(at, c->x.now + GATHER_LOOK_NS);
 	return port < at ? port : at;

@@ -4,6 +4,7 @@
  */
 #include "queue/cq.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -23,18 +24,48 @@ cq_init(struct cq *cq, struct plx_cq_ctl *ctl, struct plx_cqe *ring, uint32_t lo
 	list_init(&cq->users);
 }
 
-/* A head outside [head_seen, tail] is a lie and changes nothing. */
+/* How many are not polled. A head outside [head_seen, tail] is a lie and changes nothing. */
+static uint32_t
+fill(struct cq *cq)
+{
+	uint32_t head = __atomic_load_n(&cq->ctl->head, __ATOMIC_ACQUIRE);
+
+	if (cq->tail - head <= cq->tail - cq->head_seen)
+		cq->head_seen = head;
+	return cq->tail - cq->head_seen;
+}
+
 static bool
 full(struct cq *cq)
 {
-	uint32_t head;
+	return cq->tail - cq->head_seen >= cq->limit && fill(cq) >= cq->limit;
+}
 
-	if (cq->tail - cq->head_seen < cq->limit)
-		return false;
-	head = __atomic_load_n(&cq->ctl->head, __ATOMIC_ACQUIRE);
-	if (cq->tail - head <= cq->tail - cq->head_seen)
-		cq->head_seen = head;
-	return cq->tail - cq->head_seen >= cq->limit;
+int
+cq_move(struct cq *cq, struct plx_cqe *ring, uint32_t log2_size, uint32_t cqe)
+{
+	uint32_t n = fill(cq), from = cq->head_seen;
+
+	if (n > cqe)
+		return -EINVAL;
+	for (uint32_t i = 0; i < n; i++) {
+		ring[i] = cq->ring[(from + i) & ((1u << cq->log2_size) - 1)];
+		ring[i].phase = plx_cqe_phase(i, log2_size);
+	}
+	cq_refit(cq, cq->ctl, ring, log2_size);
+	cq->tail = n;
+	__atomic_store_n(&cq->ctl->head, 0, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void
+cq_refit(struct cq *cq, struct plx_cq_ctl *ctl, struct plx_cqe *ring, uint32_t log2_size)
+{
+	cq->ctl = ctl;
+	cq->ring = ring;
+	cq->log2_size = log2_size;
+	cq->limit = 1u << log2_size;
+	cq->tail = cq->head_seen = 0;
 }
 
 enum cq_push

@@ -31,6 +31,16 @@ struct cq {
 void cq_init(struct cq *cq, struct plx_cq_ctl *ctl, struct plx_cqe *ring, uint32_t log2_size,
 	     uint32_t limit);
 
+/*
+ * Home core, or anyone while no core knows the CQ; the application does not poll meanwhile. What is
+ * not polled goes to a zeroed ring of 2^log2_size >= cqe slots, in order (D-7), and both sides count
+ * from 0 again. 0, or -EINVAL when that is more than `cqe`: then nothing has changed.
+ */
+int cq_move(struct cq *cq, struct plx_cqe *ring, uint32_t log2_size, uint32_t cqe);
+
+/* Home core. Goes on in a zeroed ring, with zeroed control words; the old ones stay as they are. */
+void cq_refit(struct cq *cq, struct plx_cq_ctl *ctl, struct plx_cqe *ring, uint32_t log2_size);
+
 enum cq_push {
 	CQ_PUSHED,
 	CQ_PUSHED_EVENT,		/* and the CQ was armed for it: it is now disarmed, an event is due */

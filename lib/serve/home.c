@@ -65,6 +65,39 @@ home_join(struct cqueue *cq, struct core *core, struct cq **out)
 	return rc;
 }
 
+static bool
+narrow(const struct annex *a, uint32_t log2_size)
+{
+	return a && a->feed.at.cq.log2_size < log2_size;
+}
+
+int
+home_widen(const struct cqueue *cq, uint32_t log2_size, struct rings *spare)
+{
+	size_t ring = sizeof(struct plx_cqe) << log2_size;
+
+	for (uint32_t i = 0; i < ENG_MAX_CORES; i++)
+		if (narrow(cq->annex[i], log2_size) &&
+		    rings_new(&spare[i], sizeof(struct plx_cq_ctl) + ring) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+void
+home_widened(struct cqueue *cq, uint32_t log2_size, struct rings *spare)
+{
+	for (uint32_t i = 0; i < ENG_MAX_CORES; i++) {
+		struct annex *a = cq->annex[i];
+		char *at = spare[i].at;
+
+		if (!at)
+			continue;
+		eng_feed_refit(&a->feed, (void *)at, (void *)(at + sizeof(struct plx_cq_ctl)), log2_size);
+		rings_free(&a->rings);
+		a->rings = spare[i];
+	}
+}
+
 void
 home_leave(struct cqueue *cq)
 {

@@ -130,6 +130,8 @@ local_close(struct ctl_client *client)
 	X(CREATE_CHANNEL, create_channel) \
 	X(DESTROY_CHANNEL, destroy_channel) \
 	X(CREATE_CQ, create_cq) \
+	X(RESIZE_CQ, resize_cq) \
+	X(MODERATE_CQ, moderate_cq) \
 	X(DESTROY_CQ, destroy_cq) \
 	X(CREATE_QP, create_qp) \
 	X(MODIFY_QP, modify_qp) \

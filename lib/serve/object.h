@@ -63,7 +63,8 @@ struct cqueue {
 	struct client *client;
 	struct list_node node;
 	struct channel *channel;
-	struct rings rings;
+	struct rings rings;		/* its control words, and the ring that it was made with */
+	struct rings moved;		/* the ring since it was resized */
 	uint32_t users;
 	uint32_t vector;		/* as given: a core's index, 0: any */
 	struct core *home;		/* who fills it; NULL: it has had no QP yet */
@@ -139,6 +140,8 @@ int serve_close_xrcd(struct client *cl, struct ctl_xrcd *m);
 int serve_create_channel(struct client *cl, struct ctl_channel *m);
 int serve_destroy_channel(struct client *cl, struct ctl_channel *m);
 int serve_create_cq(struct client *cl, struct ctl_create_cq *m);
+int serve_resize_cq(struct client *cl, struct ctl_resize_cq *m);
+int serve_moderate_cq(struct client *cl, struct ctl_moderate_cq *m);
 int serve_destroy_cq(struct client *cl, struct ctl_destroy_cq *m);
 int serve_create_qp(struct client *cl, struct ctl_create_qp *m);
 int serve_modify_qp(struct client *cl, struct ctl_modify_qp *m);
@@ -171,6 +174,10 @@ uint32_t home_place(struct stack *s, const struct cqueue *scq, const struct cque
 /* What a QP of that core completes on; a CQ that lives nowhere yet lives there from now on. 0 or
  * -ENOMEM. */
 int home_join(struct cqueue *cq, struct core *core, struct cq **out);
+/* What other cores feed the CQ by is to have 2^log2_size places. home_widen() makes the memory, `spare`
+ * has one for each core: 0 or -ENOMEM. home_widened() then frees what is not in use any more. */
+int home_widen(const struct cqueue *cq, uint32_t log2_size, struct rings *spare);
+void home_widened(struct cqueue *cq, uint32_t log2_size, struct rings *spare);
 /* No core knows the CQ any more; it has no QPs. */
 void home_leave(struct cqueue *cq);
 

@@ -193,6 +193,7 @@ cq_free(struct cqueue *cq)
 	list_del(&cq->node);
 	if (cq->channel)
 		cq->channel->users--;
+	rings_free(&cq->moved);
 	rings_free(&cq->rings);
 	free(cq);
 }

@@ -131,6 +131,45 @@ plx_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 	return &cq->pub.v.cq;
 }
 
+/* Other pollers wait meanwhile. What is not polled stands in the new ring already. */
+int
+plx_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct verbs_ctx *ctx = verbs_ctx_of(ibcq->context);
+	struct plx_cq *cq = &verbs_cq_of(ibcq)->pub;
+	struct ctl_resize_cq msg = { .cq = ibcq->handle, .cqe = (uint32_t)cqe };
+	int err;
+
+	if (cqe < 1 || (uint32_t)cqe > ctx->limits.max_cqe)
+		return EINVAL;
+	__plx_lock(&cq->lock);
+	err = verbs_call(ibcq->context, CTL_RESIZE_CQ, &msg);
+	if (!err) {
+		cq->ring = ctx->backend->map(ctx->client.handle, &msg.ring);
+		cq->log2_size = msg.log2_size;
+		cq->head = 0;
+		ibcq->cqe = cqe;
+	}
+	__plx_unlock(&cq->lock);
+	return -err;
+}
+
+int
+plx_modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	struct ctl_moderate_cq msg = {
+		.cq = cq->handle,
+		.count = attr->moderate.cq_count,
+		.period = attr->moderate.cq_period,
+	};
+
+	if (attr->attr_mask & ~(uint32_t)IBV_CQ_ATTR_MODERATE)
+		return EINVAL;
+	if (!attr->attr_mask)
+		return verbs_ctx_of(cq->context)->pub.refuse;
+	return -verbs_call(cq->context, CTL_MODERATE_CQ, &msg);
+}
+
 /* D-5. The counts of what was delivered cannot grow any more. */
 static void
 cq_wait_acks(struct verbs_cq *cq)

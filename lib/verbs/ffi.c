@@ -51,6 +51,7 @@ verbs_ops_fill(struct verbs_context *vctx)
 	vctx->query_port = verbs_query_port;
 	vctx->query_device_ex = verbs_query_device_ex;
 	vctx->create_qp_ex = plx_create_qp_ex;
+	vctx->modify_cq = plx_modify_cq;
 	vctx->open_xrcd = plx_open_xrcd;
 	vctx->close_xrcd = plx_close_xrcd;
 }

@@ -79,6 +79,8 @@ verbs_query_device_ex(struct ibv_context *context, const struct ibv_query_device
 	full.hca_core_clock = d.hca_core_clock;
 	full.device_cap_flags_ex = d.device_cap_flags;
 	full.phys_port_cnt_ex = d.phys_port_cnt;
+	full.cq_mod_caps.max_cq_count = CTL_MODERATE_MAX;
+	full.cq_mod_caps.max_cq_period = CTL_MODERATE_MAX;
 	memset(attr, 0, attr_size);
 	memcpy(attr, &full, attr_size < sizeof(full) ? attr_size : sizeof(full));
 	return 0;

@@ -14,7 +14,6 @@
 	X(plx_query_srq(struct ibv_srq *a, struct ibv_srq_attr *b), (void)a, (void)b) \
 	X(plx_destroy_srq(struct ibv_srq *a), (void)a) \
 	X(plx_destroy_ah(struct ibv_ah *a), (void)a) \
-	X(plx_resize_cq(struct ibv_cq *a, int b), (void)a, (void)b) \
 	X(plx_set_ece(struct ibv_qp *a, struct ibv_ece *b), (void)a, (void)b) \
 	X(plx_query_ece(struct ibv_qp *a, struct ibv_ece *b), (void)a, (void)b) \
 	X(plx_resolve_eth_l2_from_gid(struct ibv_context *a, struct ibv_ah_attr *b, \

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Unit tests of lib/queue/cq.c: phases over laps, the arm handshake, overflow, a lying head. */
+#include <errno.h>
+
 #include "check.h"
 #include "queue/cq.h"
 
@@ -117,7 +119,82 @@ cq_push__wild_head_overwrites_nothing(void)
 	CHECK_EQ(push(99, 0), CQ_OVERFLOW_FIRST);
 }
 
+/* D-7: over every fill, head and pair of sizes: what was there comes in order, then what comes later. */
+static void
+move_one(uint32_t before, uint32_t fill, uint32_t log2)
+{
+	static _Alignas(64) struct plx_cqe to[4 * SIZE];
+	uint32_t size = 1u << log2, n = 0;
+
+	set_up(SIZE);
+	for (uint32_t i = 0; i < before; i++) {
+		CHECK_EQ(push(i, 0), CQ_PUSHED);
+		ctl.head++;
+	}
+	for (uint32_t i = 0; i < fill; i++)
+		CHECK_EQ(push(100 + i, 0), CQ_PUSHED);
+	memset(to, 0, sizeof(to));
+	if (fill > size) {
+		CHECK(cq_move(&cq, to, log2, size) == -EINVAL);
+		CHECK(cq.ring == ring && ctl.head == before);
+		return;
+	}
+	CHECK_EQ(cq_move(&cq, to, log2, size), 0);
+	CHECK_EQ(ctl.head, 0);
+	for (uint32_t i = fill; i < size; i++)
+		CHECK_EQ(push(100 + i, 0), CQ_PUSHED);
+	CHECK_EQ(push(0, 0), CQ_OVERFLOW_FIRST);
+	for (; n < size && to[n].phase == plx_cqe_phase(n, log2); n++)
+		CHECK_EQ(to[n].wr_id, 100 + n);
+	CHECK_EQ(n, size);
+}
+
+static void
+cq_move__keeps_what_is_not_polled(void)
+{
+	for (uint32_t before = 0; before < 3 * SIZE && !check_failed; before++)
+		for (uint32_t fill = 0; fill <= SIZE; fill++)
+			for (uint32_t log2 = 0; log2 <= LOG2 + 2; log2++)
+				move_one(before, fill, log2);
+}
+
+/* Of two rings of one size, one that is full for what was asked is refused. */
+static void
+cq_move__as_asked_not_as_rounded(void)
+{
+	static _Alignas(64) struct plx_cqe to[SIZE];
+
+	set_up(SIZE);
+	for (uint32_t i = 0; i < SIZE; i++)
+		CHECK_EQ(push(i, 0), CQ_PUSHED);
+	CHECK(cq_move(&cq, to, LOG2, SIZE - 1) == -EINVAL);
+	CHECK_EQ(cq_move(&cq, to, LOG2, SIZE), 0);
+}
+
+/* An empty slot of the new ring must not look full, whatever the counters were. */
+static void
+cq_move__empty_stays_empty(void)
+{
+	static _Alignas(64) struct plx_cqe to[SIZE];
+	uint64_t id;
+
+	for (uint32_t before = 0; before < 4 * SIZE; before++) {
+		set_up(SIZE);
+		for (uint32_t i = 0; i < before; i++) {
+			CHECK_EQ(push(i, 0), CQ_PUSHED);
+			ctl.head++;
+		}
+		memset(to, 0, sizeof(to));
+		CHECK_EQ(cq_move(&cq, to, LOG2, 1), 0);
+		memcpy(ring, to, sizeof(to));
+		CHECK(!poll_one(&id));
+	}
+}
+
 static const struct check_case cases[] = {
+	CHECK_CASE(cq_move__keeps_what_is_not_polled),
+	CHECK_CASE(cq_move__as_asked_not_as_rounded),
+	CHECK_CASE(cq_move__empty_stays_empty),
 	CHECK_CASE(cq_push__phase_over_laps),
 	CHECK_CASE(cq_push__overflow_once_and_for_ever),
 	CHECK_CASE(cq_push__arm_is_one_shot),

@@ -335,6 +335,8 @@ mock_call(void *handle, enum ctl_msg_type type, void *msg)
 	case CTL_CREATE_CHANNEL: return create_channel(msg);
 	case CTL_DESTROY_CHANNEL: return destroy_channel(((struct ctl_channel *)msg)->channel);
 	case CTL_CREATE_CQ: return create_cq(msg);
+	case CTL_RESIZE_CQ:
+	case CTL_MODERATE_CQ: break;
 	case CTL_DESTROY_CQ: return destroy_cq(((struct ctl_destroy_cq *)msg)->cq);
 	case CTL_CREATE_QP: return create_qp(msg);
 	case CTL_MODIFY_QP: return modify_qp(msg);

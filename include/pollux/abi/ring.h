@@ -47,7 +47,8 @@ enum plx_cq_arm {
 /* Control words of a completion queue. */
 struct plx_cq_ctl {
 	/* written by the application */
-	uint32_t head;		/* CQEs polled so far; release after the slot was copied out */
+	uint32_t head;		/* CQEs polled so far; release after the slot was copied out. In a resize,
+				 * while the application does not poll, the core begins at 0 again */
 	uint32_t arm;		/* enum plx_cq_arm. Set by the application, taken (exchanged for NONE)
 				 * by the core when it sends the event */
 	uint8_t pad_app[PLX_CACHE_LINE - 8];
