@@ -84,6 +84,23 @@ pp_accept(int listener)
 }
 
 bool
+pp_call(struct pp *pp)
+{
+	int listener;
+
+	if (pp->opt.server) {
+		pp->fd = pp_connect(&pp->opt);
+		return pp->fd >= 0;
+	}
+	listener = pp_listen(&pp->opt);
+	if (listener < 0)
+		return false;
+	pp->fd = pp_accept(listener);
+	close(listener);
+	return pp->fd >= 0;
+}
+
+bool
 pp_write(int fd, const void *data, size_t len)
 {
 	ssize_t n = send(fd, data, len, MSG_NOSIGNAL);

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #define WIPED 0xee		/* what a slot holds before it is received into */
-#define THEIRS 0x7b		/* what the programs of rdma-core send */
 
 static struct ibv_context *
 open_device(const char *name)
@@ -238,13 +237,15 @@ pp_check(struct pp *pp, unsigned int n)
 {
 	uint8_t *slot = pp->buf + (1 + n) * pp->slot, *msg = slot + pp->headroom;
 	size_t size = pp->opt.size, page = (size_t)sysconf(_SC_PAGESIZE);
-	bool theirs = size > 1 && msg[1] == THEIRS;	/* a program of rdma-core's */
+	uint8_t fill = size > 1 ? msg[1] : 0;
+	bool theirs;
 
 	if (!pp->opt.check)
 		return true;
+	/* a program of rdma-core's sends the same byte throughout, and if it checks a 0 where pages begin */
+	theirs = size > 1 && fill != pattern(1, page) && fill != WIPED;
 	for (size_t i = 0; i < size; i++) {
-		/* theirs have a 0 at the beginning of a page if they check too */
-		if (theirs ? msg[i] == THEIRS || (msg[i] == 0 && i % page == 0) : msg[i] == pattern(i, page))
+		if (theirs ? msg[i] == fill || (msg[i] == 0 && i % page == 0) : msg[i] == pattern(i, page))
 			continue;
 		fprintf(stderr, "invalid data in page %zu: byte %zu is 0x%02x\n", i / page, i, msg[i]);
 		return false;

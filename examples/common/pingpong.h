@@ -91,6 +91,8 @@ struct pp_address {
 int pp_connect(const struct pp_options *o);
 int pp_listen(const struct pp_options *o);
 int pp_accept(int listener);
+/* pp->fd: to the server, or the first caller. */
+bool pp_call(struct pp *pp);
 /* Exactly so many bytes. */
 bool pp_write(int fd, const void *data, size_t len);
 bool pp_read(int fd, void *data, size_t len);

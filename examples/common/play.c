@@ -2,7 +2,6 @@
 /* The game for programs with one queue pair: a message, its answer, and so on. */
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "pingpong.h"
 
@@ -68,20 +67,14 @@ as_server(struct pp *pp, struct pp_peer *peer, int fd,
 bool
 pp_meet(struct pp *pp, struct pp_peer *peer, bool (*ready)(struct pp *pp, struct pp_peer *peer))
 {
-	bool server = !pp->opt.server, ok;
-	int listener = -1;
+	bool ok;
 
 	peer->local = (struct pp_address){ .lid = pp->port.lid, .qpn = peer->qp->qp_num, .psn = pp_psn(),
 					   .gid = pp->gid };
 	pp_print("local address:", &peer->local);
-	if (server)
-		listener = pp_listen(&pp->opt);
-	pp->fd = !server ? pp_connect(&pp->opt) : listener >= 0 ? pp_accept(listener) : -1;
-	if (listener >= 0)
-		close(listener);
-	if (pp->fd < 0)
+	if (!pp_call(pp))
 		return false;
-	ok = server ? as_server(pp, peer, pp->fd, ready) : as_client(pp, peer, pp->fd, ready);
+	ok = pp->opt.server ? as_client(pp, peer, pp->fd, ready) : as_server(pp, peer, pp->fd, ready);
 	if (ok)
 		pp_print("remote address:", &peer->remote);
 	return ok;
