@@ -59,6 +59,7 @@ attr_from_core(struct ctl_qp_attr *to, const struct qp_attr *from)
 		.retry_cnt = from->retry_cnt,
 		.rnr_retry = from->rnr_retry,
 		.en_sqd_async_notify = from->en_sqd_async_notify,
+		.sq_draining = from->sq_draining,
 	};
 }
 

@@ -97,6 +97,7 @@ struct qp_attr {
 	uint8_t min_rnr_timer;
 	uint8_t timeout, retry_cnt, rnr_retry;
 	bool en_sqd_async_notify;
+	bool sq_draining;	/* query: SQD, and what was started before is not done (E6) */
 	struct qp_path path;	/* for IBV_QP_AV: made by the caller from the address vector */
 };
 

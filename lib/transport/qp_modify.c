@@ -165,6 +165,7 @@ qp_query(const struct qp *qp, struct qp_attr *attr)
 {
 	*attr = qp->attr;
 	attr->state = attr->cur_state = qp->state;
+	attr->sq_draining = qp->state == QPS_SQD && !qp->req.drained;
 }
 
 void

@@ -31,6 +31,7 @@ static const struct {
 	ATTR("timeout", IBV_QP_TIMEOUT, timeout),
 	ATTR("retry_cnt", IBV_QP_RETRY_CNT, retry_cnt),
 	ATTR("rnr_retry", IBV_QP_RNR_RETRY, rnr_retry),
+	ATTR("sq_draining", 0, sq_draining),	/* to query alone */
 	ATTR("sqd_notify", IBV_QP_EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify),
 #undef ATTR
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The line "moves": every change of state of an RC QP by qp_modify() itself, with exactly the bits it
+ * The line "moves": every change of state of a QP by qp_modify() itself, with exactly the bits it
  * needs and with each single bit more or less. What is refused changes no attribute and no state; what
  * is taken changes what its bits name, and nothing else (E1).
  */
@@ -10,7 +10,7 @@
 
 #include "table.h"
 
-/* In the order of enum ibv_qp_state; RC never is in SQE. */
+/* In the order of enum ibv_qp_state. */
 enum { RESET, INIT, RTR, RTS, SQD, SQE, ERR };
 
 /* Values that a QP is not born with and that every limit allows, but for the state. */
@@ -29,11 +29,23 @@ other(const struct host_qp *q, uint32_t from, uint32_t to)
 	return a;
 }
 
-static const struct host_qp_want born = {
+static struct host_qp_want born = {
 	.attr = { .path_mtu = IBV_MTU_1024, .access_flags = 15, .timeout = 10, .retry_cnt = 7,
 		  .rnr_retry = 7, .min_rnr_timer = 12, .max_rd_atomic = 16, .max_dest_rd_atomic = 16 },
 	.sq = 4, .rq = 4, .send_cqe = 4, .recv_cqe = 4, .pd = 1, .ip_mtu = 4200, .psn = -1,
 };
+
+/* A send that fails here brings it there, nothing else does (E7). */
+static void
+to_sqe(struct run *r, struct host_qp *q)
+{
+	struct plx_sq_wqe w = { .opcode = IBV_WR_SEND, .num_sge = 1 };
+	struct plx_sge no_memory = { .length = 8 };
+
+	host_post(&r->h, q, &w, &no_memory, NULL);
+	host_settle(&r->h);
+	host_forget(&r->h);
+}
 
 static struct host_qp *
 in_state(struct run *r, uint32_t state)
@@ -45,7 +57,9 @@ in_state(struct run *r, uint32_t state)
 	if (!q)
 		run_fail(r, "no QP");
 	rc = host_qp_raise(&r->h, q, &born, state < RTS ? state : RTS);
-	if (!rc && state > RTS)
+	if (!rc && state == SQE)
+		to_sqe(r, q);
+	else if (!rc && state > RTS)
 		rc = qp_modify(q->qp, &r->h.x, IBV_QP_STATE, &a);
 	if (rc || qp_state(q->qp) != state)
 		run_fail(r, "cannot bring a QP to %s", table_states[state]);
@@ -119,7 +133,7 @@ try(struct run *r, uint32_t from, uint32_t to, uint32_t mask, bool ok)
 static unsigned int
 move(struct run *r, uint32_t from, uint32_t to)
 {
-	struct table_sets s = table_rc(r, from, to);
+	struct table_sets s = table_of(r, born.type, from, to);
 	uint32_t base = s.required | IBV_QP_STATE;
 	unsigned int n = 1;
 
@@ -130,15 +144,19 @@ move(struct run *r, uint32_t from, uint32_t to)
 	return n;
 }
 
-/* moves N: of so many cases. */
+/* moves rc|uc N: of so many cases. RC never is in SQE. */
 static void
 cmd_moves_(struct run *r, struct words *w)
 {
-	const char *want = words_next(w);
+	const char *type = words_next(w) ?: "", *want = words_next(w);
+	bool rc = !strcmp(type, "rc");
 	unsigned int n = 0;
 
+	if (!rc && strcmp(type, "uc"))
+		run_fail(r, "moves rc|uc N");
+	born.type = rc ? IBV_QPT_RC : IBV_QPT_UC;
 	for (uint32_t from = RESET; from <= ERR; from++)
-		for (uint32_t to = RESET; from != SQE && to <= ERR; to++)
+		for (uint32_t to = RESET; !(rc && from == SQE) && to <= ERR; to++)
 			n += move(r, from, to);
 	if (!want || run_number(r, want) != n)
 		run_fail(r, "%u cases", n);

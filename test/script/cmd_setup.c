@@ -93,12 +93,23 @@ mtu_of(struct run *r, uint64_t bytes)
 	run_fail(r, "mtu is 256, 512, 1024, 2048 or 4096");
 }
 
+static uint32_t
+type_of(struct run *r, const char *name)
+{
+	if (!name || !strcmp(name, "rc"))
+		return IBV_QPT_RC;
+	if (!strcmp(name, "uc"))
+		return IBV_QPT_UC;
+	run_fail(r, "type is rc or uc");
+}
+
 static void
 want_of(struct run *r, struct words *w, struct host_qp_want *want)
 {
 	struct qp_attr *a = &want->attr;
 
 	memset(want, 0, sizeof(*want));
+	want->type = type_of(r, words_opt(w, "type"));
 	a->path_mtu = mtu_of(r, run_opt(r, w, "mtu", 1024));
 	a->access_flags = access_flags(r, w);
 	a->timeout = (uint8_t)run_opt(r, w, "timeout", 10);
@@ -117,8 +128,8 @@ want_of(struct run *r, struct words *w, struct host_qp_want *want)
 	want->psn = (int)run_opt(r, w, "start", (uint64_t)-1);
 }
 
-/* qp [NAME] [mtu=] [timeout=] [retry_cnt=] [rnr_retry=] [min_rnr=] [rd=] [dest_rd=] [access=] [sq=]
- * [rq=] [scq=] [rcq=] [pd=] [inline=] [ip_mtu=] [start=] [state=reset|init|rtr|rts] */
+/* qp [NAME] [type=rc|uc] [mtu=] [timeout=] [retry_cnt=] [rnr_retry=] [min_rnr=] [rd=] [dest_rd=] [access=]
+ * [sq=] [rq=] [scq=] [rcq=] [pd=] [inline=] [ip_mtu=] [start=] [state=reset|init|rtr|rts] */
 void
 setup_qp(struct run *r, struct words *w)
 {

@@ -116,9 +116,13 @@ sets_of(struct run *r, size_t type, size_t from, size_t to)
 }
 
 struct table_sets
-table_rc(struct run *r, size_t from, size_t to)
+table_of(struct run *r, uint32_t type, size_t from, size_t to)
 {
-	return sets_of(r, 0, from, to);
+	size_t i = 0;
+
+	while (types[i].type != type)
+		i++;
+	return sets_of(r, i, from, to);
 }
 
 static void

@@ -58,6 +58,7 @@ struct host_qp {
 	uint32_t sq_tail, rq_tail;
 	uint32_t sq_free, rq_free;	/* counters up to which slots are free again: wq_head of CQEs */
 	uint32_t qpn, peer_qpn, sq_base, rq_base, mtu;
+	uint8_t class;		/* bits 7-5 of its opcodes */
 	struct pkt out, in;	/* templates: what it sends, what its peer sends */
 	struct host_wr *wr;	/* room for a power of two */
 	uint32_t num_wrs;
@@ -133,10 +134,13 @@ struct host_qp_want {
 	uint32_t sq, rq, send_cqe, recv_cqe, pd, max_inline, ip_mtu;
 	int psn;		/* -1: the host's start PSN */
 	uint32_t qpn;		/* 0: a number by the host */
+	uint32_t type;		/* enum ibv_qp_type; 0: RC */
 };
 /* A QP in RESET with these attributes to be set. NULL and the reason in h->broken. */
 struct host_qp *host_qp_add(struct host *h, const char *name, const struct host_qp_want *want);
 void host_qp_free(struct host *h, struct host_qp *q);
+/* What must come with the change to `state`, INIT to RTS, of a QP of that type (1.E). */
+uint32_t host_qp_mask(uint32_t type, uint32_t state);
 /* Takes it from RESET to `state` (INIT, RTR, RTS) with want's attributes. */
 int host_qp_raise(struct host *h, struct host_qp *q, const struct host_qp_want *want, uint32_t state);
 /* The path to its peer, ready. */

@@ -133,13 +133,15 @@ host_qp_add(struct host *h, const char *name, const struct host_qp_want *want)
 	snprintf(q->name, sizeof(q->name), "%s", name);
 	q->qpn = want->qpn ? want->qpn : QPN_OURS + h->num_qps * QPN_STEP;
 	q->peer_qpn = QPN_PEER + h->num_qps * QPN_STEP;
+	q->class = want->type == IBV_QPT_UC ? 0x20 : 0;
 	q->mtu = 128u << want->attr.path_mtu;
 	start_psns(h, q, want);
 	templates(h, q);
 	cq_add(h, &q->send_cq, want->send_cqe);
 	cq_add(h, &q->recv_cq, want->recv_cqe);
 	q->conf = (struct qp_conf){
-		.qpn = q->qpn, .handle = h->num_qps, .gen = 1, .type = IBV_QPT_RC, .pd = want->pd,
+		.qpn = q->qpn, .handle = h->num_qps, .gen = 1,
+		.type = want->type ? want->type : IBV_QPT_RC, .pd = want->pd,
 		.send_cq = &q->send_cq.cq, .recv_cq = &q->recv_cq.cq, .max_inline = want->max_inline,
 		.port_ip_mtu = want->ip_mtu, .dev_max_rd_atomic = 16, .dev_max_dest_rd_atomic = 16,
 	};
@@ -172,16 +174,22 @@ host_qp_free(struct host *h, struct host_qp *q)
 	free(q);
 }
 
-/* The masks of section 1.E. */
+/* The masks of section 1.E: of all types, and what the acknowledged ones want beside it. */
 static const struct {
-	uint32_t state, mask;
+	uint32_t all, acked;
 } steps[] = {
-	{ IBV_QPS_INIT, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS },
-	{ IBV_QPS_RTR, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-		       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER },
-	{ IBV_QPS_RTS, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-		       IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC },
+	[IBV_QPS_INIT] = { IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, 0 },
+	[IBV_QPS_RTR] = { IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN,
+			  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER },
+	[IBV_QPS_RTS] = { IBV_QP_STATE | IBV_QP_SQ_PSN,
+			  IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC },
 };
+
+uint32_t
+host_qp_mask(uint32_t type, uint32_t state)
+{
+	return steps[state].all | (type == IBV_QPT_UC ? 0 : steps[state].acked);
+}
 
 int
 host_qp_raise(struct host *h, struct host_qp *q, const struct host_qp_want *want, uint32_t state)
@@ -193,13 +201,9 @@ host_qp_raise(struct host *h, struct host_qp *q, const struct host_qp_want *want
 	attr.sq_psn = q->sq_base;
 	attr.rq_psn = q->rq_base;
 	host_path(q, &attr.path);
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
-		int rc;
+	for (attr.state = qp_state(q->qp) + 1; attr.state <= state; attr.state++) {
+		int rc = qp_modify(q->qp, &h->x, host_qp_mask(q->conf.type, attr.state), &attr);
 
-		if (steps[i].state > state || steps[i].state <= qp_state(q->qp))
-			continue;
-		attr.state = steps[i].state;
-		rc = qp_modify(q->qp, &h->x, steps[i].mask, &attr);
 		if (rc)
 			return rc;
 	}

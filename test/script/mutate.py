@@ -123,6 +123,17 @@ MUTATIONS = (
     ('no-fatal-event', 'qp.c', 'xport_event(x, EV_QP_FATAL, qp, NULL);', ''),
     ('err-answers', 'qp_priv.h', 'return qp->state >= QPS_RTR && qp->state <= QPS_SQE;',
      'return qp->state >= QPS_RTR;'),
+    ('uc-gap-ignored', 'resp_uc.c', '\tr->msg = MSG_NONE;\n\treturn UC_END_GAP;', '\treturn UC_SEQUENCE;'),
+    ('uc-no-restart', 'resp_uc.c', '\t\tr->epsn = job->pkt->psn;\n', ''),
+    ('uc-fault-goes-on', 'resp_uc.c', '\tqp->resp.msg = MSG_NONE;\n\tif (losses', '\tif (losses'),
+    ('uc-keys-free', 'resp_uc.c', '++r->bad_keys < MAX_BAD_KEYS', 'true || ++r->bad_keys < MAX_BAD_KEYS'),
+    ('uc-keys-reset-by-nothing', 'resp_uc.c', 'resp_has(job, WIRE_WRITE) && r->len', 'resp_has(job, WIRE_WRITE)'),
+    ('uc-write-completes', 'resp_uc.c', 'if (last && (resp_has(job, WIRE_SEND) || resp_has(job, WIRE_TAKES_WQE)))',
+     'if (last && qp_receives(job->qp) && r->wqe_used)'),
+    ('uc-asks-for-acks', 'req.c', 'qp->kind->acked &\n', '1 &\n'),
+    ('uc-error-ends', 'status.c', 'qp->kind->ends ? QPS_ERR : QPS_SQE', 'QPS_ERR'),
+    ('uc-sqe-no-flush', 'qp.c', 'status_flush_sends(qp, x);', ';'),
+    ('uc-waits-for-ever', 'kind.c', '.patience = 18,', '.patience = 0,'),
     ('timeout-32', 'qp_modify.c', 'a->timeout <= 31', 'a->timeout <= 32'),
     ('psn-not-masked', 'qp_modify.c', 'from->sq_psn & PSN_MASK', 'from->sq_psn'),
 )
@@ -176,7 +187,7 @@ class Bench:
     def run(self):
         """Names of the scripts that fail; what crashes or hangs has failed."""
         try:
-            r = subprocess.run([os.path.join(self.tmp, 'runner'), 'rc'], capture_output=True, text=True,
+            r = subprocess.run([os.path.join(self.tmp, 'runner'), 'rc', 'uc'], capture_output=True, text=True,
                                timeout=60, cwd=os.path.join(ROOT, 'test', 'script'))
         except subprocess.TimeoutExpired:
             return ['(never ends)']

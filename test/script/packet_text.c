@@ -34,6 +34,15 @@ packet_base(const struct host_qp *q, uint8_t opcode, bool outgoing)
 	return is_response(opcode) == outgoing ? q->rq_base : q->sq_base;
 }
 
+/* A name without a class is of the current QP's. */
+static int
+of_class(struct run *r, const char *name)
+{
+	int opcode = pkt_opcode(name);
+
+	return opcode < 0 || strchr(name, '.') || opcode > 0x1f ? opcode : opcode | run_qp(r)->class;
+}
+
 static int
 opcode_of(struct run *r, const char *name, uint8_t *syndrome)
 {
@@ -46,7 +55,7 @@ opcode_of(struct run *r, const char *name, uint8_t *syndrome)
 	}
 	if (isdigit((unsigned char)name[0]))
 		return (int)(run_number(r, name) & 0xff);
-	return pkt_opcode(name);
+	return of_class(r, name);
 }
 
 static bool
@@ -194,7 +203,7 @@ message_part(const struct message *m, const struct want *whole, uint32_t i, uint
 	uint32_t len = whole->p.payload_len;
 
 	*t = *whole;
-	t->p.opcode = (uint8_t)pkt_opcode(m->part[which]);
+	t->p.opcode = (uint8_t)(pkt_opcode(m->part[which]) | (whole->p.opcode & 0xe0));
 	t->p.psn = (whole->p.psn + i) & 0xffffff;
 	if (len)
 		t->p.payload += (size_t)i * mtu;

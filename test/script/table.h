@@ -15,7 +15,7 @@ struct table_sets {
 	uint32_t required, optional;	/* masks, without STATE */
 };
 
-/* What the transition of an RC QP takes. */
-struct table_sets table_rc(struct run *r, size_t from, size_t to);
+/* What the transition of a QP of that type (enum ibv_qp_type) takes. */
+struct table_sets table_of(struct run *r, uint32_t type, size_t from, size_t to);
 
 #endif
