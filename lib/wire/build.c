@@ -137,6 +137,13 @@ wire_put_xrceth(uint8_t *at, uint32_t srqn)
 }
 
 uint8_t *
+wire_put_deth(uint8_t *at, uint32_t qkey, uint32_t src_qpn)
+{
+	at = be32_store(at, qkey);
+	return be32_store(at, src_qpn & 0xffffff);
+}
+
+uint8_t *
 wire_put_reth(uint8_t *at, uint64_t va, uint32_t rkey, uint32_t len)
 {
 	at = be64_store(at, va);
