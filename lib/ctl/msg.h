@@ -20,6 +20,8 @@
 	X(QUERY_GID, ctl_query_gid, "one entry of the GID table") \
 	X(ALLOC_PD, ctl_pd, "make a protection domain") \
 	X(DEALLOC_PD, ctl_pd, "free a protection domain; EBUSY while used") \
+	X(CREATE_AH, ctl_create_ah, "make an address handle; begins to look for its neighbour") \
+	X(DESTROY_AH, ctl_destroy_ah, "free an address handle; returns when no core can touch it any more") \
 	X(REG_MR, ctl_reg_mr, "register memory") \
 	X(DEREG_MR, ctl_dereg_mr, "deregister memory; returns when no core can touch it any more") \
 	X(OPEN_XRCD, ctl_xrcd, "open an XRC domain, or make one") \
@@ -123,6 +125,35 @@ struct ctl_query_gid {
 
 struct ctl_pd {
 	uint32_t pd;			/* out of ALLOC_PD, in of DEALLOC_PD */
+	uint32_t reserved;
+};
+
+struct ctl_ah_attr {
+	uint8_t dgid[16];
+	uint32_t flow_label;
+	uint8_t sgid_index;
+	uint8_t hop_limit;
+	uint8_t traffic_class;
+	uint8_t sl;
+	uint8_t is_global;
+	uint8_t port_num;
+	uint8_t static_rate;
+	uint8_t src_path_bits;
+	uint32_t dlid;
+};
+
+struct ctl_create_ah {
+	/* in */
+	uint32_t pd;
+	uint32_t reserved;
+	struct ctl_ah_attr attr;
+	/* out */
+	uint32_t ah;			/* what plx_sq_wqe.ud names it by, with */
+	uint32_t ah_gen;
+};
+
+struct ctl_destroy_ah {
+	uint32_t ah;			/* in */
 	uint32_t reserved;
 };
 
@@ -231,20 +262,6 @@ struct ctl_create_qp {
 	uint32_t core;			/* the core that owns it: whose doorbell ring to use */
 	struct ctl_wq sq;
 	struct ctl_wq rq;
-};
-
-struct ctl_ah_attr {
-	uint8_t dgid[16];
-	uint32_t flow_label;
-	uint8_t sgid_index;
-	uint8_t hop_limit;
-	uint8_t traffic_class;
-	uint8_t sl;
-	uint8_t is_global;
-	uint8_t port_num;
-	uint8_t static_rate;
-	uint8_t src_path_bits;
-	uint32_t dlid;
 };
 
 struct ctl_qp_attr {			/* struct ibv_qp_attr in fixed widths */

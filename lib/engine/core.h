@@ -253,7 +253,9 @@ void core_held_timer(struct core *c);
 /* Nothing of it waits any more. */
 void core_release(struct core *c, struct eng_cq *cq);
 
-/* path.c: the QP's peer is alive at this MAC. */
+/* path.c: what transport is told of a path of lib/net's. */
+void core_path_of(const struct path *p, struct qp_path *out);
+/* The QP's peer is alive at this MAC. */
 void core_confirm(struct core *c, struct eng_qp *q, const uint8_t gid[16], const uint8_t mac[6]);
 
 /* notify.c: the link was lost, or is back: all clients are told. The core that serves the port. */

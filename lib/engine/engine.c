@@ -155,6 +155,8 @@ fill_core(struct core *c, const struct eng_conf *conf, const struct mr_table *mr
 		return -ENOMEM;
 	}
 	xport_init(&c->x, &c->out, mrs, &c->cnt, &c->trace);
+	c->x.ah_of = conf->ah_of;
+	c->x.ah_arg = conf->arg;
 	c->x.now = c->clock.ns;
 	if (conf->explain && core_explain_init(c) < 0) {
 		snprintf(why, why_len, "out of memory");

@@ -16,6 +16,7 @@
 #include "mem/mr.h"
 #include "net/net.h"
 #include "port/port.h"
+#include "transport/ah.h"
 #include "transport/demux.h"
 #include "transport/qp.h"
 #include <pollux/abi/doorbell.h>
@@ -40,6 +41,9 @@ struct eng_conf {
 	bool copies;		/* never send a payload from where the program put it */
 	/* Was there ever a QP of this number? Called on the core, seldom. */
 	bool (*was_qpn)(void *arg, uint32_t qpn);
+	/* The address handle of that number, or NULL. Called on every core; what it gives stays until all
+	 * of them have passed a quiet point. NULL: there are none. */
+	const struct ah *(*ah_of)(void *arg, uint32_t handle);
 	/* The cores are silent for good and the port is still open; or NULL. By eng_stop(), eng_exit(). */
 	void (*ended)(void *arg, struct engine *e);
 	void *arg;
@@ -260,6 +264,20 @@ bool core_path_waits(const struct eng_qp *q);
 int eng_group_attach(struct eng_qp *q, const uint8_t gid[16]);
 /* Nothing happens when it is not attached. */
 void eng_group_detach(struct eng_qp *q, const uint8_t gid[16]);
+
+/*
+ * ah.c. An address handle: a path that belongs to no QP. Allocated zeroed by serve, which sets pd and gen
+ * of ah. On the core that serves the port, inside eng_call() only; 0 or the error of path_open().
+ */
+struct eng_ah {
+	struct ah ah;			/* what every core reads */
+	struct path path;		/* of the core that serves the port */
+};
+int core_ah_open(struct core *c, struct eng_ah *a, const struct path_req *req);
+/* No core finds it any more. */
+void core_ah_close(struct core *c, struct eng_ah *a);
+/* It still waits for its neighbour. */
+bool core_ah_waits(const struct eng_ah *a);
 
 /* Any thread: takes what was posted and sends; receives nothing. Returns at once when another thread
  * drives the core, which then does it. */

@@ -6,8 +6,8 @@
  */
 #include "engine/core.h"
 
-static void
-path_of(const struct path *p, struct qp_path *out)
+void
+core_path_of(const struct path *p, struct qp_path *out)
 {
 	memset(out, 0, sizeof(*out));
 	out->tmpl = p->tmpl;
@@ -56,7 +56,7 @@ path_changed(struct path *p, void *arg)
 
 	if (!q->path_used || p != &q->path[q->path_at])
 		return;		/* still being opened: told when it is kept */
-	path_of(p, &path);
+	core_path_of(p, &path);
 	tell(eng_port_core(q->core->engine), q, &path);
 }
 
@@ -70,7 +70,7 @@ core_path_open(struct core *c, struct eng_qp *q, const struct path_req *req, str
 	rc = path_open(c->net, p, req, c->x.now, path_changed, q);
 	core_net_touch(c);
 	if (rc == 0)
-		path_of(p, out);
+		core_path_of(p, out);
 	return rc;
 }
 

@@ -66,6 +66,7 @@ serve_query_device(struct client *cl, struct ctl_query_device *m)
 		.max_cqe = MAX_CQE,
 		.max_mr = MAX_MR,
 		.max_pd = MAX_PD,
+		.max_ah = MAX_AH,
 		.max_qp_rd_atom = MAX_RD_ATOMIC,
 		.max_qp_init_rd_atom = MAX_RD_ATOMIC,
 		.max_res_rd_atom = MAX_RD_ATOMIC * MAX_QP,

@@ -123,6 +123,8 @@ local_close(struct ctl_client *client)
 	X(QUERY_GID, query_gid) \
 	X(ALLOC_PD, alloc_pd) \
 	X(DEALLOC_PD, dealloc_pd) \
+	X(CREATE_AH, create_ah) \
+	X(DESTROY_AH, destroy_ah) \
 	X(REG_MR, reg_mr) \
 	X(DEREG_MR, dereg_mr) \
 	X(OPEN_XRCD, open_xrcd) \
@@ -157,16 +159,24 @@ dispatch(struct client *cl, enum ctl_msg_type type, void *msg)
 }
 
 /*
- * As a kernel does, a modify that sets a path waits for the neighbour: else the first packets, and
+ * As a kernel does, a call that sets a path waits for the neighbour: else the first packets, and
  * with a short timeout all retries, are spent while two programs that start together still find one
- * another. Not for ever: the QP is in its new state, and RC tells of a peer that is not there by
- * RETRY_EXC. Without the lock, but while it looks.
+ * another. Not for ever: the QP is in its new state, or the address handle is made; RC tells of a peer that
+ * is not there by RETRY_EXC, and UD of none. Without the lock, but while it looks.
  */
 #define NEIGH_WAIT_STEPS 8000u
 #define NEIGH_WAIT_STEP_NS 200000	/* 1.6 s and more in all: two ARP requests */
 
+static bool
+path_waits(struct client *cl, enum ctl_msg_type type, const void *msg)
+{
+	if (type == CTL_MODIFY_QP)
+		return serve_path_waits(cl, msg);
+	return type == CTL_CREATE_AH && serve_ah_waits(cl, msg);
+}
+
 static void
-await_neighbour(void *handle, const struct ctl_modify_qp *m)
+await_neighbour(void *handle, enum ctl_msg_type type, const void *msg)
 {
 	const struct timespec step = { .tv_nsec = NEIGH_WAIT_STEP_NS };
 
@@ -176,7 +186,7 @@ await_neighbour(void *handle, const struct ctl_modify_qp *m)
 
 		if (!s)
 			return;
-		waits = serve_path_waits(handle, m);
+		waits = path_waits(handle, type, msg);
 		if (waits && eng_inline(s->eng))
 			core_drive_poll(eng_port_core(s->eng));
 		leave(s);
@@ -199,8 +209,8 @@ local_call(void *handle, enum ctl_msg_type type, void *msg)
 		rc = dispatch(handle, type, msg);
 		leave(s);
 	}
-	if (rc == 0 && type == CTL_MODIFY_QP)
-		await_neighbour(handle, msg);
+	if (rc == 0)
+		await_neighbour(handle, type, msg);
 	pthread_setcancelstate(before, NULL);
 	return rc;
 }

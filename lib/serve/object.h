@@ -24,6 +24,7 @@
 #define MAX_XRCD 65536u
 #define MAX_MCAST_GRP NET_MAX_GROUPS
 #define MAX_MCAST_QP 256u		/* of one group */
+#define MAX_AH 65536u
 #define MAX_CQE 4194303u
 #define MAX_RD_ATOMIC 16u
 
@@ -40,6 +41,14 @@ struct pd {
 	struct list_node node;		/* of the client's */
 	uint32_t handle;		/* also the number by which cores know it */
 	uint32_t users;
+};
+
+struct ahandle {
+	struct eng_ah e;
+	struct client *client;
+	struct list_node node;
+	uint32_t handle;
+	struct pd *pd;
 };
 
 struct region {
@@ -99,7 +108,7 @@ struct client {
 	struct list_node node;
 	struct seat *seat;		/* one for each core, by its index */
 	int async_fd;			/* the stack's end */
-	struct list pds, regions, channels, cqs, qps, xrcds;
+	struct list pds, ahs, regions, channels, cqs, qps, xrcds;
 };
 
 struct stack {
@@ -107,7 +116,7 @@ struct stack {
 	struct serve_conf conf;
 	struct engine *eng;
 	struct mr_table *mrs;
-	struct table pds, regions, channels, cqs, qps, xrcds;
+	struct table pds, ahs, regions, channels, cqs, qps, xrcds;
 	struct list domains;		/* struct xrcd.node */
 	struct perm qpns;		/* number of creation on a core -> QPN without the core's bits */
 	uint32_t num_created[ENG_MAX_CORES];
@@ -133,6 +142,10 @@ int serve_query_port(struct client *cl, struct ctl_query_port *m);
 int serve_query_gid(struct client *cl, struct ctl_query_gid *m);
 int serve_alloc_pd(struct client *cl, struct ctl_pd *m);
 int serve_dealloc_pd(struct client *cl, struct ctl_pd *m);
+int serve_create_ah(struct client *cl, struct ctl_create_ah *m);
+int serve_destroy_ah(struct client *cl, struct ctl_destroy_ah *m);
+/* The path of the handle that this made still waits for its neighbour. */
+bool serve_ah_waits(struct client *cl, const struct ctl_create_ah *m);
 int serve_reg_mr(struct client *cl, struct ctl_reg_mr *m);
 int serve_dereg_mr(struct client *cl, struct ctl_dereg_mr *m);
 int serve_open_xrcd(struct client *cl, struct ctl_xrcd *m);
@@ -163,11 +176,19 @@ void pd_free(struct pd *pd);
 /* After a wait of eng_wait_qps() or eng_wait_region(): says once that it was in vain. */
 void memory_is_back(struct stack *s, int frames);
 void region_free(struct region *r);
+void ah_free(struct ahandle *a);
 void channel_free(struct channel *ch);
 void cq_free(struct cqueue *cq);
 void qp_free(struct qpair *q);
 /* mcast.c: it hears no group any more. */
 void mcast_leave_all(struct qpair *q);
+
+/* RoCE: there is one port, and no path without a GRH. 0 or -EINVAL. */
+int ah_check(const struct ctl_ah_attr *ah);
+/* After a path that was not opened: says once what a person must do. */
+void ah_explain(struct stack *s, int rc);
+/* ah.c: struct eng_conf.ah_of of a struct stack. */
+const struct ah *ah_of_handle(void *stack, uint32_t handle);
 
 /* home.c. The core of a new QP with these CQs. */
 uint32_t home_place(struct stack *s, const struct cqueue *scq, const struct cqueue *rcq);

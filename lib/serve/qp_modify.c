@@ -72,13 +72,6 @@ struct modify {
 	struct qp_path path;		/* for an address vector */
 };
 
-/* RoCE: there is one port and no path without a GRH. */
-static int
-check_ah(const struct ctl_ah_attr *ah)
-{
-	return ah->is_global && ah->port_num == 1 ? 0 : -EINVAL;
-}
-
 /* On the QP's core. */
 static int
 check(struct core *c, void *arg)
@@ -191,7 +184,7 @@ modify_qp(struct stack *s, struct modify *mod)
 	return rc;
 }
 
-/* Two refusals that a person must hear of, for EINVAL alone does not say what to do. */
+/* Refusals that a person must hear of, for EINVAL alone does not say what to do. */
 static void
 explain(struct stack *s, const struct ctl_modify_qp *m, int rc)
 {
@@ -203,9 +196,7 @@ explain(struct stack *s, const struct ctl_modify_qp *m, int rc)
 		log_once(&s->said_mtu, PLX_LOG_ERR, "a path MTU of %u does not fit the port's MTU of %u, "
 			 "which carries %u: give a smaller one or a larger --mtu at both ends",
 			 mtu_bytes(m->attr.path_mtu), ip_mtu, mtu_bytes(most));
-	if (rc == -ENETUNREACH)
-		log_once(&s->said_route, PLX_LOG_ERR, "no route to a peer: its address is in no network "
-			 "of --ip, and there is no --gw for it");
+	ah_explain(s, rc);
 }
 
 int
@@ -219,7 +210,7 @@ serve_modify_qp(struct client *cl, struct ctl_modify_qp *m)
 		return -EINVAL;
 	if (m->mask & (QPM_ALT_PATH | QPM_PATH_MIG_STATE))
 		return -EOPNOTSUPP;
-	rc = m->mask & QPM_AV ? check_ah(&m->attr.ah) : 0;
+	rc = m->mask & QPM_AV ? ah_check(&m->attr.ah) : 0;
 	if (rc == 0)
 		rc = modify_qp(cl->stack, &mod);
 	if (rc < 0)

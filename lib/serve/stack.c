@@ -66,6 +66,7 @@ stack_free(struct stack *s)
 	if (s->mrs)
 		mr_table_free(s->mrs);
 	table_fini(&s->pds);
+	table_fini(&s->ahs);
 	table_fini(&s->regions);
 	table_fini(&s->channels);
 	table_fini(&s->cqs);
@@ -84,6 +85,7 @@ stack_new(void)
 		return NULL;
 	pthread_mutex_init(&s->lock, NULL);
 	table_init(&s->pds, MAX_PD);
+	table_init(&s->ahs, MAX_AH);
 	table_init(&s->regions, MAX_MR);
 	table_init(&s->channels, MAX_CHANNEL);
 	table_init(&s->cqs, MAX_CQ);
@@ -147,6 +149,7 @@ fill(struct stack *s, const struct setting_text *text, bool eal_running, uint32_
 	s->conf.eng.eal_running = eal_running;
 	s->conf.eng.mem_mb = mem_mb;
 	s->conf.eng.was_qpn = was_qpn;
+	s->conf.eng.ah_of = ah_of_handle;
 	s->conf.eng.ended = tally_write;
 	s->conf.eng.arg = s;
 	rc = tally_open(s, why, why_len);

@@ -32,6 +32,8 @@ struct qp_event {
 };
 #define QP_EVENTS_MAX 64u
 
+struct ah;
+
 /* What a core lends to every transport call. One per core (or per simulated host). */
 struct xport {
 	uint64_t now;			/* ns, monotonic, from the caller */
@@ -49,6 +51,10 @@ struct xport {
 	uint32_t max_inflight;		/* bound of unacknowledged packets a QP (B6); 0: 128 */
 	uint32_t held;			/* QPs with completions that wait for qp_ext_back() */
 	struct why_box *whys;		/* gets what ends QPs; NULL: nobody wants to know */
+	/* The address handle of that number, or NULL. It stays until the call that it was asked in
+	 * returns. NULL: there are none. */
+	const struct ah *(*ah_of)(void *arg, uint32_t handle);
+	void *ah_arg;
 };
 
 void xport_init(struct xport *x, struct outbox *out, const struct mr_table *mrs,

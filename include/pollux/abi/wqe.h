@@ -45,7 +45,7 @@ struct plx_sq_wqe {
 			uint32_t ah;	/* AH handle */
 			uint32_t qpn;
 			uint32_t qkey;
-			uint32_t pad;
+			uint32_t ah_gen;	/* its generation */
 		} ud;
 	};
 	uint32_t xrc_srqn;	/* XRC: number of the peer's SRQ, for every opcode */
