@@ -69,12 +69,19 @@ struct plx_qp {
 		struct ibv_qp_ex ex;
 	} v;
 	uint32_t gen;			/* with the handle: which QP a CQE speaks of */
-	uint32_t opcodes;		/* bit n: IBV_WR_n may be posted on this type of QP */
+	uint32_t opcodes;		/* bit n: IBV_WR_n may be posted, and goes to a connected peer */
 	const struct plx_core_end *core;	/* the owning core */
 	uint8_t sig_all;
 	uint8_t max_rd_atomic;		/* 0: READ and atomics are refused at the post */
+	uint32_t dgram_opcodes;		/* the same of a QP that sends datagrams, whose `opcodes` is 0 */
+	uint32_t dgram_max;		/* bytes of one: the port's active MTU */
 	struct plx_wq sq;
 	struct plx_wq rq;
+};
+
+struct plx_ah {
+	struct ibv_ah ah;
+	uint32_t gen;			/* with the handle: which AH a WQE speaks of */
 };
 
 struct plx_cq {
@@ -101,6 +108,12 @@ static inline struct plx_qp *
 __plx_qp_of(struct ibv_qp *qp)
 {
 	return (struct plx_qp *)qp;
+}
+
+static inline struct plx_ah *
+__plx_ah_of(struct ibv_ah *ah)
+{
+	return (struct plx_ah *)ah;
 }
 
 static inline struct plx_cq *

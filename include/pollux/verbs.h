@@ -178,6 +178,30 @@ int plx_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 /* 0, or EINVAL: it is not attached to that group. */
 int plx_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 
+/* ---- address handles ---- */
+
+/*
+ * The way to a peer of a UD QP. Waits a while for the neighbour, as a kernel does; what is sent to one that
+ * is still not found two seconds after this call began is dropped, and completes with success.
+ * traffic_class and hop_limit (0: 64) are those of the IP header; flow_label chooses the UDP source port,
+ * with 0 the two QPNs do; static_rate, sl and LIDs are not looked at. NULL: errno EINVAL (is_global 0,
+ * another port, sgid_index of an empty entry or of the other family, a dgid that is no host's),
+ * ENETUNREACH (no route), ENOMEM.
+ */
+struct ibv_ah *plx_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
+/*
+ * The way back to the sender of a datagram: `grh` is the beginning of the buffer that it came in (40 bytes,
+ * of IPv4 too). 0, or -1 and errno EINVAL (a wc without IBV_WC_GRH, no such port), EPROTONOSUPPORT (that is
+ * no header of a datagram), ENOENT (it went to an address that this port does not have).
+ */
+int plx_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ibv_wc *wc,
+			struct ibv_grh *grh, struct ibv_ah_attr *ah_attr);
+/* Both. NULL and the errno of one of them. */
+struct ibv_ah *plx_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
+				     uint8_t port_num);
+/* Sends that name it and are not on the wire yet end with IBV_WC_LOC_QP_OP_ERR. */
+int plx_destroy_ah(struct ibv_ah *ah);
+
 /* ---- asynchronous events ---- */
 
 /* As plx_get_cq_event(), on context->async_fd. */
@@ -209,12 +233,6 @@ struct ibv_srq *plx_create_srq_ex(struct ibv_context *context,
 int plx_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr, int srq_attr_mask);
 int plx_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr);
 int plx_destroy_srq(struct ibv_srq *srq);
-struct ibv_ah *plx_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
-int plx_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ibv_wc *wc,
-			struct ibv_grh *grh, struct ibv_ah_attr *ah_attr);
-struct ibv_ah *plx_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struct ibv_grh *grh,
-				     uint8_t port_num);
-int plx_destroy_ah(struct ibv_ah *ah);
 int plx_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		 int access);
 struct ibv_mr *plx_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,

@@ -96,14 +96,10 @@ __plx_recv_allowed(struct plx_qp *qp)
 /* these take data from the peer: nothing to inline, and nothing to do with max_rd_atomic 0 */
 #define __PLX_OPS_FETCH (__PLX_OPS_ATOMIC | __PLX_OP(IBV_WR_RDMA_READ))
 
-/* Does the WR fit this QP? 0 or EINVAL (FC52). */
+/* Does the WR, whose opcode the QP has, fit it? 0 or EINVAL (FC52). */
 static inline int
-__plx_send_check(const struct plx_qp *qp, const struct ibv_send_wr *wr)
+__plx_send_check(const struct plx_qp *qp, const struct ibv_send_wr *wr, uint32_t op)
 {
-	uint32_t op = (unsigned int)wr->opcode < 32 ? __PLX_OP(wr->opcode) : 0;
-
-	if (__plx_unlikely(!(op & qp->opcodes)))
-		return EINVAL;
 	if (__plx_unlikely(wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->sq.max_sge))
 		return EINVAL;
 	if (op & __PLX_OPS_FETCH) {
@@ -173,19 +169,22 @@ __plx_send_remote(struct plx_sq_wqe *wqe, const struct ibv_send_wr *wr)
 	}
 }
 
-/* Writes WQE number `tail`. 0, EINVAL, or ENOMEM when the queue is full. */
+static inline struct plx_sq_wqe *
+__plx_send_slot(const struct plx_wq *sq, uint32_t tail)
+{
+	return (struct plx_sq_wqe *)(sq->slots + (size_t)(tail & sq->mask) * sq->stride);
+}
+
+/* All that a WQE has but where it goes. 0, EINVAL, or ENOMEM when the queue is full. */
 static inline int
-__plx_send_one(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
+__plx_send_write(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
 {
 	struct plx_wq *sq = &qp->sq;
-	struct plx_sq_wqe *wqe = (struct plx_sq_wqe *)
-		(sq->slots + (size_t)(tail & sq->mask) * sq->stride);
+	struct plx_sq_wqe *wqe = __plx_send_slot(sq, tail);
 	unsigned int flags = wr->send_flags & (IBV_SEND_FENCE | IBV_SEND_SIGNALED |
 					       IBV_SEND_SOLICITED | IBV_SEND_INLINE);
-	int err = __plx_send_check(qp, wr);
+	int err;
 
-	if (__plx_unlikely(err))
-		return err;
 	if (__plx_unlikely(__plx_wq_full(sq, tail)))
 		return ENOMEM;
 	if (flags & IBV_SEND_INLINE)
@@ -200,7 +199,52 @@ __plx_send_one(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
 	wqe->opcode = (uint8_t)wr->opcode;
 	wqe->flags = (uint8_t)flags;
 	wqe->imm = wr->imm_data;
-	__plx_send_remote(wqe, wr);
+	return 0;
+}
+
+/*
+ * The same for a datagram. It says itself where it goes, and it is one packet: more than the MTU is refused
+ * (B30). 0, EINVAL (also for an address handle of another PD), or ENOMEM when the queue is full.
+ */
+static inline int
+__plx_send_dgram(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr, uint32_t op)
+{
+	struct plx_sq_wqe *wqe = __plx_send_slot(&qp->sq, tail);
+	struct ibv_ah *ah = wr->wr.ud.ah;
+	int err;
+
+	if (!(op & qp->dgram_opcodes) || !ah || ah->pd != qp->v.qp.pd)
+		return EINVAL;
+	err = __plx_send_check(qp, wr, op);
+	if (!err)
+		err = __plx_send_write(qp, tail, wr);
+	if (err)
+		return err;
+	if (wqe->length > qp->dgram_max)
+		return EINVAL;
+	wqe->ud.ah = ah->handle;
+	wqe->ud.ah_gen = __plx_ah_of(ah)->gen;
+	wqe->ud.qpn = wr->wr.ud.remote_qpn;
+	wqe->ud.qkey = wr->wr.ud.remote_qkey;
+	return 0;
+}
+
+/* Writes WQE number `tail`. 0, EINVAL, or ENOMEM when the queue is full. */
+static inline int
+__plx_send_one(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
+{
+	uint32_t op = (unsigned int)wr->opcode < 32 ? __PLX_OP(wr->opcode) : 0;
+	int err;
+
+	if (__plx_unlikely(!(op & qp->opcodes)))
+		return __plx_send_dgram(qp, tail, wr, op);
+	err = __plx_send_check(qp, wr, op);
+	if (__plx_unlikely(err))
+		return err;
+	err = __plx_send_write(qp, tail, wr);
+	if (__plx_unlikely(err))
+		return err;
+	__plx_send_remote(__plx_send_slot(&qp->sq, tail), wr);
 	return 0;
 }
 
@@ -250,7 +294,8 @@ __plx_recv_publish(struct plx_qp *qp, uint32_t tail, int *asleep)
  * @bad_wr: on an error, the first WR that was not posted; those before it were
  *
  * One doorbell for the whole chain. 0; EINVAL: the QP's state, or the WR's opcode, number of SGEs,
- * inline length or total length; ENOMEM: the queue is full; EIO: in a forked child. Any thread.
+ * inline length, total length (of a UD send: more than the port's MTU) or address handle; ENOMEM: the
+ * queue is full; EIO: in a forked child. Any thread.
  */
 PLX_INLINE int
 plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)

@@ -18,6 +18,7 @@ static const struct {
 		      OP(RDMA_READ) | OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) |
 		      OP(SEND_WITH_INV) | OP(LOCAL_INV) },
 	{ IBV_QPT_UC, OP(SEND) | OP(SEND_WITH_IMM) | OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) },
+	{ IBV_QPT_UD, OP(SEND) | OP(SEND_WITH_IMM) },
 };
 
 static uint32_t
@@ -155,7 +156,10 @@ qp_fill(struct verbs_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *i
 	q->qp_type = init->qp_type;
 	pthread_mutex_init(&q->mutex, NULL);
 	pthread_cond_init(&q->cond, NULL);
-	qp->pub.opcodes = type_opcodes(init->qp_type);
+	if (init->qp_type == IBV_QPT_UD)
+		qp->pub.dgram_opcodes = type_opcodes(init->qp_type);
+	else
+		qp->pub.opcodes = type_opcodes(init->qp_type);
 	qp->pub.sig_all = init->sq_sig_all != 0;
 	qp->init = *init;
 	qp->init.cap = (struct ibv_qp_cap){
@@ -187,6 +191,17 @@ qp_join_cqs(struct verbs_ctx *ctx, const struct verbs_qp *qp, uint32_t core)
 	__atomic_fetch_or(&verbs_cq_of(q->recv_cq)->pub.cores, 1ull << core, __ATOMIC_RELAXED);
 }
 
+/* B30: a datagram is one packet. */
+static int
+qp_ask_mtu(struct ibv_pd *pd, struct verbs_qp *qp)
+{
+	struct ctl_query_port p = { .port = 1 };
+	int err = verbs_call(pd->context, CTL_QUERY_PORT, &p);
+
+	qp->pub.dgram_max = 128u << p.active_mtu;	/* enum ibv_mtu: 1 is 256 bytes */
+	return err;
+}
+
 static int
 qp_create(struct ibv_pd *pd, const struct ibv_qp_init_attr *init, struct verbs_qp **out)
 {
@@ -210,6 +225,8 @@ qp_create(struct ibv_pd *pd, const struct ibv_qp_init_attr *init, struct verbs_q
 	memset(qp, 0, sizeof(*qp));
 	qp_fill(qp, pd, init, &msg);
 	err = qp_map(ctx, qp, &msg);
+	if (!err && qp->pub.dgram_opcodes)
+		err = qp_ask_mtu(pd, qp);
 	if (!err)
 		err = qp_publish(ctx, qp);
 	if (err) {

@@ -7,8 +7,8 @@
 
 #include "verbs/verbs_priv.h"
 
-static void
-ah_to_ctl(const struct ibv_ah_attr *ah, struct ctl_ah_attr *out)
+void
+verbs_ah_to_ctl(const struct ibv_ah_attr *ah, struct ctl_ah_attr *out)
 {
 	memcpy(out->dgid, ah->grh.dgid.raw, sizeof(out->dgid));
 	out->flow_label = ah->grh.flow_label;
@@ -88,8 +88,8 @@ verbs_attr_to_ctl(const struct ibv_qp_attr *attr, struct ctl_qp_attr *out)
 		.rate_limit = attr->rate_limit,
 	};
 	cap_to_ctl(&attr->cap, &out->cap);
-	ah_to_ctl(&attr->ah_attr, &out->ah);
-	ah_to_ctl(&attr->alt_ah_attr, &out->alt_ah);
+	verbs_ah_to_ctl(&attr->ah_attr, &out->ah);
+	verbs_ah_to_ctl(&attr->alt_ah_attr, &out->alt_ah);
 }
 
 void

@@ -13,7 +13,6 @@
 	X(plx_modify_srq(struct ibv_srq *a, struct ibv_srq_attr *b, int c), (void)a, (void)b, (void)c) \
 	X(plx_query_srq(struct ibv_srq *a, struct ibv_srq_attr *b), (void)a, (void)b) \
 	X(plx_destroy_srq(struct ibv_srq *a), (void)a) \
-	X(plx_destroy_ah(struct ibv_ah *a), (void)a) \
 	X(plx_set_ece(struct ibv_qp *a, struct ibv_ece *b), (void)a, (void)b) \
 	X(plx_query_ece(struct ibv_qp *a, struct ibv_ece *b), (void)a, (void)b) \
 	X(plx_resolve_eth_l2_from_gid(struct ibv_context *a, struct ibv_ah_attr *b, \
@@ -26,10 +25,6 @@
 	  (void)a, (void)b) \
 	X(struct ibv_srq *, plx_create_srq_ex(struct ibv_context *a, \
 					      struct ibv_srq_init_attr_ex *b), (void)a, (void)b) \
-	X(struct ibv_ah *, plx_create_ah(struct ibv_pd *a, struct ibv_ah_attr *b), (void)a, (void)b) \
-	X(struct ibv_ah *, plx_create_ah_from_wc(struct ibv_pd *a, struct ibv_wc *b, \
-						 struct ibv_grh *c, uint8_t d), \
-	  (void)a, (void)b, (void)c, (void)d) \
 	X(struct ibv_mr *, plx_reg_dmabuf_mr(struct ibv_pd *a, uint64_t b, size_t c, uint64_t d, int e, \
 					     int f), \
 	  (void)a, (void)b, (void)c, (void)d, (void)e, (void)f) \
@@ -70,19 +65,6 @@ RETURN_NULL(UNSUPPORTED_NULL)
 		__VA_ARGS__; \
 	}
 RETURN_VOID(UNSUPPORTED_VOID)
-
-int
-plx_init_ah_from_wc(struct ibv_context *context, uint8_t port_num, struct ibv_wc *wc,
-		    struct ibv_grh *grh, struct ibv_ah_attr *ah_attr)
-{
-	(void)context;
-	(void)port_num;
-	(void)wc;
-	(void)grh;
-	(void)ah_attr;
-	errno = EOPNOTSUPP;
-	return -1;
-}
 
 int
 plx_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)

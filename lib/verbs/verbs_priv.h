@@ -60,6 +60,10 @@ struct verbs_pd {
 	struct ibv_pd pd;
 };
 
+struct verbs_ah {
+	struct plx_ah pub;
+};
+
 struct verbs_mr {
 	struct ibv_mr mr;
 };
@@ -144,6 +148,7 @@ bool verbs_async_deliver(struct ibv_context *context, const void *record, void *
 
 struct verbs_qp *verbs_qp_find(struct verbs_ctx *ctx, uint32_t handle, uint32_t gen);
 void verbs_attr_to_ctl(const struct ibv_qp_attr *attr, struct ctl_qp_attr *out);
+void verbs_ah_to_ctl(const struct ibv_ah_attr *ah, struct ctl_ah_attr *out);
 void verbs_attr_from_ctl(const struct ctl_qp_attr *attr, struct ibv_qp_attr *out);
 
 /* cq.c */

@@ -314,6 +314,15 @@ mcast(const struct ctl_mcast *m, unsigned int *calls)
 }
 
 static int
+create_ah(struct ctl_create_ah *m)
+{
+	m->ah = 5;
+	m->ah_gen = 77;
+	mock.last_ah = *m;
+	return 0;
+}
+
+static int
 mock_call(void *handle, enum ctl_msg_type type, void *msg)
 {
 	int err = 0;
@@ -329,7 +338,9 @@ mock_call(void *handle, enum ctl_msg_type type, void *msg)
 	case CTL_QUERY_PORT: return query_port(msg);
 	case CTL_QUERY_GID: return query_gid(msg);
 	case CTL_ALLOC_PD: ((struct ctl_pd *)msg)->pd = 3; return 0;
+	case CTL_CREATE_AH: return create_ah(msg);
 	case CTL_REG_MR: return reg_mr(msg);
+	case CTL_DESTROY_AH:
 	case CTL_DEALLOC_PD:
 	case CTL_DEREG_MR: return 0;
 	case CTL_CREATE_CHANNEL: return create_channel(msg);

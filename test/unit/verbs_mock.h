@@ -54,6 +54,7 @@ struct mock {
 	struct plx_bell_ring *bell;
 	int async_fd;			/* the stack's end */
 	struct ctl_reg_mr last_mr;
+	struct ctl_create_ah last_ah;
 	struct ctl_modify_qp last_modify;
 	struct ctl_mcast last_mcast;
 	unsigned int attaches, detaches;

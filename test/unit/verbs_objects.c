@@ -210,7 +210,7 @@ create_qp__refusals(void)
 
 	world_open(&w, (struct world_conf){ 0 });
 	CHECK_EQ(try_qp(&w, ok), 0);
-	bad = ok, bad.qp_type = IBV_QPT_UD;
+	bad = ok, bad.qp_type = IBV_QPT_RAW_PACKET;
 	CHECK_EQ(try_qp(&w, bad), EOPNOTSUPP);
 	bad = ok, bad.cap.max_send_wr = PLX_MAX_WR + 1;
 	CHECK_EQ(try_qp(&w, bad), EINVAL);
