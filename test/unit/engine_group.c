@@ -11,7 +11,7 @@
 #include "wire/group.h"
 #include "wire_frame.h"
 
-#define FRAMES 100u
+#define FRAMES 40u
 
 static const uint8_t group4[16] = { [10] = 0xff, [11] = 0xff, 239, 1, 2, 3 };
 static const uint8_t group6[16] = { 0xff, 0x15, [12] = 0x80, [15] = 0x77 };
@@ -192,6 +192,8 @@ spread(bool both)
 		for (uint32_t i = 0; i < FRAMES; i++) {
 			b.send = from || i & 1;
 			CHECK_EQ(eng_call(core_of(from), bring_on, &b), 0);
+			core_wake(core_of(from));	/* it does not know of what it did not do */
+			core_wake(core_of(0));
 			n++;
 			CHECK(await(w.a.m.core, DROP_QP_TYPE, n));
 			CHECK(!both || await(w.b.m.core, DROP_QP_TYPE, n));
