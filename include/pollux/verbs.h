@@ -181,11 +181,12 @@ int plx_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 /* ---- address handles ---- */
 
 /*
- * The way to a peer of a UD QP. Waits a while for the neighbour, as a kernel does; what is sent to one that
- * is still not found two seconds after this call began is dropped, and completes with success.
+ * The way to a peer of a UD QP, or to a multicast group. Waits a while for the neighbour, as a kernel
+ * does; what is sent to one that is still not found two seconds after this call began is dropped, and
+ * completes with success.
  * traffic_class and hop_limit (0: 64) are those of the IP header; flow_label chooses the UDP source port,
  * with 0 the two QPNs do; static_rate, sl and LIDs are not looked at. NULL: errno EINVAL (is_global 0,
- * another port, sgid_index of an empty entry or of the other family, a dgid that is no host's),
+ * another port, sgid_index of an empty entry or of the other family, a dgid that is no host's or group's),
  * ENETUNREACH (no route), ENOMEM.
  */
 struct ibv_ah *plx_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);

@@ -52,6 +52,7 @@ open_path(struct core *c, void *arg)
 		.udp_sport = udp4791_sport_of_label(o->attr->flow_label),
 		.hop_limit = o->attr->hop_limit,
 		.traffic_class = o->attr->traffic_class,
+		.group = true,
 	};
 
 	memcpy(req.dgid, o->attr->dgid, sizeof(req.dgid));

@@ -45,6 +45,40 @@ create_ah__refusals(void)
 	CHECK_EQ(end_world(), 0);
 }
 
+/* F9: the way to a group is known at once, with the hops that were asked for, to the wire and round it. */
+static void
+create_ah__groups(void)
+{
+	static const uint8_t group[16] = { [10] = 0xff, [11] = 0xff, 239, 129, 2, 3 };
+	static const uint8_t mac[6] = { 0x01, 0x00, 0x5e, 1, 2, 3 };
+	struct ctl_create_ah m;
+	struct ctl_qp_attr attr;
+	struct qp_path path;
+	struct end e;
+
+	CHECK_EQ(start_world("inline"), 0);
+	m = good();
+	memcpy(m.attr.dgid, group, 16);
+	m.attr.hop_limit = 3;
+	CHECK_EQ(call(CTL_CREATE_AH, &m), 0);
+	seqcell_get(&ah_of_handle(stack_running(), m.ah)->path, &path);
+	CHECK(path.ready && path.way == OUT_BOTH);
+	CHECK_MEM(path.tmpl.bytes, mac, 6);
+	CHECK_EQ(path.tmpl.bytes[14 + 8], 3);
+	m.attr.sgid_index = 0;
+	refused(m, -EINVAL);		/* the families differ */
+	m.attr.dgid[12] = 240;
+	m.attr.sgid_index = 1;
+	refused(m, -EINVAL);
+	/* a connected QP has one peer */
+	attr = rtr_attr(w.b.m.qp_num);
+	memcpy(attr.ah.dgid, group, 16);
+	CHECK_EQ(new_qp(&e), 0);
+	CHECK_EQ(to_init(&e), 0);
+	CHECK_EQ(modify(&e, RTR_MASK, attr), -EINVAL);
+	CHECK_EQ(end_world(), 0);
+}
+
 static void
 create_ah__holds_its_pd(void)
 {
@@ -120,6 +154,7 @@ create_ah__as_many_as_it_says(void)
 
 static const struct check_case cases[] = {
 	CHECK_CASE(create_ah__refusals),
+	CHECK_CASE(create_ah__groups),
 	CHECK_CASE(create_ah__holds_its_pd),
 	CHECK_CASE(create_ah__generations),
 	CHECK_CASE(create_ah__as_many_as_it_says),
