@@ -30,30 +30,37 @@ look(struct rq *rq)
 }
 
 int
-rq_take(struct rq *rq, struct rq_wqe *out)
+rq_copy(const struct wq_conf *c, uint32_t index, struct rq_wqe *out)
 {
-	uint32_t mask = (1u << rq->c.log2_size) - 1;
+	const uint8_t *slot = c->slots + (size_t)(index & ((1u << c->log2_size) - 1)) * c->stride;
 	struct plx_rq_wqe fixed;
-	const uint8_t *slot;
 
-	if (!rq->c.max_wr || (rq->tail == rq->head && !look(rq)))
-		return 0;
-	slot = rq->c.slots + (size_t)(rq->head & mask) * rq->c.stride;
 	memcpy(&fixed, slot, sizeof(fixed));
 	/* one read: from here on only the copy is looked at (FC65) */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	rq->head++;
-	__atomic_store_n(&rq->c.ctl->head, rq->head, __ATOMIC_RELAXED);
 	out->wr_id = fixed.wr_id;
 	out->num_sge = fixed.num_sge;
-	if (fixed.num_sge > PLX_MAX_SGE || fixed.num_sge > rq->c.max_sge ||
-	    sizeof(fixed) + fixed.num_sge * sizeof(struct plx_sge) > rq->c.stride) {
+	if (fixed.num_sge > PLX_MAX_SGE || fixed.num_sge > c->max_sge ||
+	    sizeof(fixed) + fixed.num_sge * sizeof(struct plx_sge) > c->stride) {
 		out->num_sge = 0;
 		return -EINVAL;
 	}
 	memcpy(out->sge, slot + sizeof(fixed), fixed.num_sge * sizeof(struct plx_sge));
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	return 1;
+}
+
+int
+rq_take(struct rq *rq, struct rq_wqe *out)
+{
+	int taken;
+
+	if (!rq->c.max_wr || (rq->tail == rq->head && !look(rq)))
+		return 0;
+	taken = rq_copy(&rq->c, rq->head, out);
+	rq->head++;
+	__atomic_store_n(&rq->c.ctl->head, rq->head, __ATOMIC_RELAXED);
+	return taken;
 }
 
 void

@@ -19,6 +19,9 @@ struct rq_wqe {
 
 void rq_init(struct rq *rq, const struct wq_conf *conf);
 
+/* Copies WQE number `index` of a receive ring. 1, or -EINVAL when it is malformed (wr_id is set). */
+int rq_copy(const struct wq_conf *c, uint32_t index, struct rq_wqe *out);
+
 /* Takes the next WQE. 1 taken, 0 none there, -EINVAL taken but malformed (wr_id is set). */
 int rq_take(struct rq *rq, struct rq_wqe *out);
 
