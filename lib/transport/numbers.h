@@ -100,6 +100,9 @@ enum qp_event_no {		/* enum ibv_event_type */
 	EV_QP_ACCESS_ERR = 3,
 	EV_COMM_EST = 4,
 	EV_SQ_DRAINED = 5,
+	EV_SRQ_ERR = 14,
+	EV_SRQ_LIMIT_REACHED = 15,
+	EV_QP_LAST_WQE_REACHED = 16,
 	EV_NONE = 255,
 };
 

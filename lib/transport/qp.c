@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "transport/qp_priv.h"
+#include "transport/recv.h"
 #include "transport/req.h"
 #include "transport/resp.h"
 #include "transport/retry.h"
@@ -55,7 +56,7 @@ static bool
 conf_ok(const struct qp_conf *c, const struct qp_kind *k)
 {
 	return k && (k->has_sq ? c->send_cq != NULL : !c->sq.max_wr) &&
-	       (k->has_rq ? c->recv_cq != NULL : !c->rq.max_wr) && c->sq.ctl &&
+	       (k->has_rq ? c->recv_cq != NULL : !c->rq.max_wr) && c->sq.ctl && !(c->srq && c->rq.max_wr) &&
 	       wq_ok(&c->sq, plx_sq_stride(c->sq.max_sge, c->max_inline)) &&
 	       wq_ok(&c->rq, plx_rq_stride(c->rq.max_sge)) && c->max_inline <= PLX_MAX_INLINE &&
 	       c->dev_max_rd_atomic <= 128 && c->dev_max_dest_rd_atomic <= 128;
@@ -85,6 +86,7 @@ qp_init(struct qp *qp, const struct qp_conf *conf)
 		free(qp->resp.rd);
 		return -ENOMEM;
 	}
+	recv_init(qp);
 	resp_init(qp);
 	retry_init(qp);
 	return 0;

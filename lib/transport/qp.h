@@ -15,6 +15,7 @@
 #include "queue/cq.h"
 #include "queue/rq.h"
 #include "queue/sq.h"
+#include "queue/srq.h"
 #include "telemetry/counters.h"
 #include "telemetry/trace.h"
 #include "transport/outbox.h"
@@ -84,6 +85,7 @@ struct qp_conf {
 	uint32_t pd;
 	struct cq *send_cq, *recv_cq;
 	struct wq_conf sq, rq;	/* rq.max_wr may be 0 */
+	struct srq *srq;	/* receives come from there; NULL: from rq. Then rq.max_wr is 0 */
 	uint32_t max_inline;
 	uint32_t port_ip_mtu;	/* for the active MTU (A32) */
 	uint32_t dev_max_rd_atomic, dev_max_dest_rd_atomic;

@@ -80,6 +80,7 @@ enter_reset(struct qp *qp, struct xport *x)
 	req->una = req->next = req->max = psn_make(0);
 	req->rd_out = req->since_asked = 0;
 	resp_init(qp);
+	qp->resp.last_wqe = false;
 	retry_init(qp);
 }
 

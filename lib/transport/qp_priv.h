@@ -96,6 +96,8 @@ struct resp {
 	uint64_t va;		/* WRITE: as its RETH says */
 	uint32_t rkey, len;
 	bool wqe_used;
+	bool last_wqe;			/* QP_LAST_WQE_REACHED was raised (E8) */
+	uint32_t wqe_pd;		/* to which the SGEs of a receive belong: the QP's, or its SRQ's */
 	uint64_t wqe_len;
 	struct resp_rd *rd;	/* ring of rd_cap; the oldest at rd_head */
 	uint32_t rd_cap, rd_head, rd_count, rd_pending;
@@ -112,6 +114,8 @@ struct qp {
 	struct req req;
 	struct retry retry;
 	struct resp resp;
+	/* recv.c: the next receive WQE, into resp.wqe. 1 taken, 0 none there, -EINVAL taken but malformed */
+	int (*take_recv)(struct qp *qp);
 	struct sq sq;
 	struct rq rq;
 	struct qp_attr attr;	/* as last set */

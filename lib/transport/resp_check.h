@@ -54,7 +54,7 @@ resp_take_wqe(struct resp_job *job, enum fault *f)
 	int taken;
 
 	if (!r->wqe_used) {
-		taken = rq_take(&qp->rq, &r->wqe);
+		taken = qp->take_recv(qp);
 		if (taken == 0)
 			return false;
 		r->wqe_used = true;

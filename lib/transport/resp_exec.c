@@ -72,7 +72,7 @@ resp_sgl(const struct qp *qp)
 	return (struct mem_sgl){
 		.sge = qp->resp.wqe.sge,
 		.num_sge = qp->resp.wqe.num_sge,
-		.pd = qp->conf.pd,
+		.pd = qp->resp.wqe_pd,
 		.need = MEM_LOCAL_WRITE,
 	};
 }

@@ -6,6 +6,7 @@
 #include "transport/status.h"
 
 #include "transport/qp_priv.h"
+#include "transport/recv.h"
 #include "transport/req.h"
 #include "transport/resp.h"
 
@@ -254,6 +255,7 @@ status_flush(struct qp *qp, struct xport *x)
 	qp->retry.rnr_at = QP_NEVER;
 	status_flush_sends(qp, x);
 	status_flush_recvs(qp, x);
+	recv_last(qp, x);
 }
 
 void
