@@ -138,6 +138,7 @@ struct core {
 	/* events that are due to a socket */
 	struct list qp_events;		/* struct eng_ear.event_node */
 	struct list cq_errors;		/* struct eng_cq.error_node */
+	struct list srq_events;		/* struct eng_srq.event_node; of the core that serves the port */
 	bool port_due;			/* a client's port_event */
 	struct list held;		/* struct eng_cq.held_node: completion events that wait */
 	uint64_t held_at;		/* when the first of them is due; UINT64_MAX: none */
@@ -253,6 +254,9 @@ void core_held_timer(struct core *c);
 /* Nothing of it waits any more. */
 void core_release(struct core *c, struct eng_cq *cq);
 
+/* srq.c: tells what SRQs have to tell, an event a round; how many. */
+unsigned int core_srq_events(struct core *c);
+
 /* path.c: what transport is told of a path of lib/net's. */
 void core_path_of(const struct path *p, struct qp_path *out);
 /* The QP's peer is alive at this MAC. */
@@ -260,6 +264,8 @@ void core_confirm(struct core *c, struct eng_qp *q, const uint8_t gid[16], const
 
 /* notify.c: the link was lost, or is back: all clients are told. The core that serves the port. */
 void core_port_event(struct core *c, bool up);
+/* Sends a record to a socket. False: it is full. One that nobody reads any more takes everything. */
+bool core_tell(int fd, const void *rec, size_t len);
 /* What transport raised goes to lists that cannot overflow. */
 void core_take_events(struct core *c);
 /* One event of that QP, enum ibv_event_type, is due to all its ears. */

@@ -125,6 +125,7 @@ new_core(struct engine *e)
 	list_init(&c->clients);
 	list_init(&c->qp_events);
 	list_init(&c->cq_errors);
+	list_init(&c->srq_events);
 	list_init(&c->held);
 	c->held_at = UINT64_MAX;
 	e->core[e->num_cores++] = c;

@@ -196,6 +196,28 @@ void eng_feed_refit(struct eng_feed *f, struct plx_cq_ctl *ctl, struct plx_cqe *
 /* Control thread; no QP uses the CQ any more. Afterwards no core knows it, nor its feeds. */
 void eng_cq_del(struct eng_cq *cq, struct core *home_core);
 
+/*
+ * A shared receive queue as the engine knows it. QPs of any core take from it; what it has to tell its
+ * client goes out by the core that serves the port. Zeroed by who makes it, but for srq, async_fd,
+ * handle and gen.
+ */
+struct eng_srq {
+	struct srq srq;			/* first: of srq_init() with eng_srq_raise() */
+	int async_fd;			/* of its context */
+	uint32_t handle, gen;		/* what the application knows it by */
+	/* the rest is the engine's own */
+	struct core *teller;
+	uint32_t due;			/* limit events, and SRQ_ERR: srq.c. Any core */
+	struct mail note;		/* there are some; sent when `due` leaves 0 */
+	struct list_node event_node;	/* the teller's */
+};
+
+/* Control thread. Before any QP has it; and when none has it any more: then no core knows it. */
+void eng_srq_add(struct engine *e, struct eng_srq *srq);
+void eng_srq_del(struct eng_srq *srq);
+/* srq.raise. Any thread. */
+void eng_srq_raise(struct srq *srq, enum srq_event event);
+
 /* Who hears of a QP's events: a client, and the handle by which it knows the QP. Most QPs have one; the
  * target of XRC has one for each that opened it (F17). Zeroed by serve, which sets the first three. */
 struct eng_ear {

@@ -18,9 +18,8 @@ enum ev {			/* values of enum ibv_event_type that are handled by number */
 	EV_COUNT = 32,
 };
 
-/* False: the socket is full. A socket that nobody reads any more takes everything. */
-static bool
-put(int fd, const void *rec, size_t len)
+bool
+core_tell(int fd, const void *rec, size_t len)
 {
 	if (fd < 0 || send(fd, rec, len, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)len)
 		return true;
@@ -79,7 +78,7 @@ tell_completion(struct core *c, struct cq *cq)
 	}
 	if (core_holds(c, (struct eng_cq *)cq))
 		return true;
-	if (!put(cq->event_fd, &ev, sizeof(ev)))
+	if (!core_tell(cq->event_fd, &ev, sizeof(ev)))
 		return false;
 	core_told(c, (struct eng_cq *)cq);
 	return true;
@@ -121,7 +120,7 @@ cq_errors(struct core *c)
 	cq = container_of(n, struct eng_cq, error_node);
 	ev.handle = cq->cq.handle;
 	ev.gen = cq->cq.gen;
-	if (!put(cq->cq.async_fd, &ev, sizeof(ev)))
+	if (!core_tell(cq->cq.async_fd, &ev, sizeof(ev)))
 		return 0;
 	list_del(n);
 	cq->error_due = false;
@@ -137,7 +136,7 @@ tell_qp(struct eng_ear *ear)
 		const struct plx_async_event ev = { .type = type, .subject = PLX_EVENT_QP,
 						    .handle = ear->handle, .gen = ear->gen };
 
-		if (!put(ear->client->async_fd, &ev, sizeof(ev)))
+		if (!core_tell(ear->client->async_fd, &ev, sizeof(ev)))
 			return false;
 		ear->events &= ear->events - 1;
 	}
@@ -179,7 +178,7 @@ port_events(struct core *c)
 
 		if (!ev.type)
 			continue;
-		if (put(client->async_fd, &ev, sizeof(ev))) {
+		if (core_tell(client->async_fd, &ev, sizeof(ev))) {
 			client->port_event = 0;
 			told++;
 		} else {
@@ -202,5 +201,7 @@ core_notify(struct core *c)
 		n += port_events(c);
 	n += cq_errors(c);
 	n += qp_events(c);
+	if (__builtin_expect(!list_empty(&c->srq_events), 0))
+		n += core_srq_events(c);
 	return n;
 }

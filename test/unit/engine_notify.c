@@ -21,6 +21,7 @@ new_core(void)
 	list_init(&core.qp_events);
 	list_init(&core.clients);
 	list_init(&core.cq_errors);
+	list_init(&core.srq_events);
 }
 
 static int
