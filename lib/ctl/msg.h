@@ -38,7 +38,11 @@
 	X(EXPLAIN_QP, ctl_explain_qp, "why a queue pair is in ERR or SQE; ENODATA when it is not") \
 	X(DESTROY_QP, ctl_destroy_qp, "free a queue pair; returns when no core can touch it any more") \
 	X(ATTACH_MCAST, ctl_mcast, "attach a queue pair to a multicast group") \
-	X(DETACH_MCAST, ctl_mcast, "detach it")
+	X(DETACH_MCAST, ctl_mcast, "detach it") \
+	X(CREATE_SRQ, ctl_create_srq, "make a shared receive queue") \
+	X(MODIFY_SRQ, ctl_modify_srq, "arm the limit of a shared receive queue, or resize it") \
+	X(QUERY_SRQ, ctl_query_srq, "attributes of a shared receive queue") \
+	X(DESTROY_SRQ, ctl_destroy_srq, "free a shared receive queue; EBUSY while a QP uses it")
 
 enum ctl_msg_type {
 #define CTL_ENUM(name, type, text) CTL_##name,
@@ -331,6 +335,44 @@ struct ctl_mcast {
 
 struct ctl_destroy_qp {
 	uint32_t qp;			/* in */
+	uint32_t reserved;
+};
+
+struct ctl_create_srq {
+	/* in */
+	uint32_t pd;
+	uint32_t type;			/* enum ibv_srq_type */
+	/* in and out: granted is at least what was asked */
+	uint32_t max_wr;
+	uint32_t max_sge;
+	/* out */
+	uint32_t srq;
+	uint32_t srq_gen;
+	struct ctl_wq wq;
+};
+
+struct ctl_modify_srq {
+	/* in */
+	uint32_t srq;
+	uint32_t mask;			/* enum ibv_srq_attr_mask */
+	uint32_t limit;
+	/* in and out: with IBV_SRQ_MAX_WR; nobody may post meanwhile */
+	uint32_t max_wr;
+	/* out, with IBV_SRQ_MAX_WR: the ring from now on. The WQEs that wait keep their numbers in it */
+	struct ctl_wq wq;
+};
+
+struct ctl_query_srq {
+	/* in */
+	uint32_t srq;
+	/* out */
+	uint32_t max_wr;
+	uint32_t max_sge;
+	uint32_t limit;			/* 0: not armed */
+};
+
+struct ctl_destroy_srq {
+	uint32_t srq;			/* in */
 	uint32_t reserved;
 };
 

@@ -12,6 +12,7 @@
 
 enum device_no {		/* values of rdma-core's enums */
 	CAP_RC_RNR_NAK_GEN = 1 << 12,	/* enum ibv_device_cap_flags */
+	CAP_SRQ_RESIZE = 1 << 13,
 	ATOMIC_GLOB = 2,		/* enum ibv_atomic_cap */
 	PORT_DOWN = 1,			/* enum ibv_port_state */
 	PORT_ACTIVE = 4,
@@ -55,7 +56,7 @@ serve_query_device(struct client *cl, struct ctl_query_device *m)
 		.node_guid = guid_of(eng_port(s->eng)->mac),
 		.max_mr_size = UINT64_C(1) << 47,
 		.page_size_cap = 4096,
-		.device_cap_flags = CAP_RC_RNR_NAK_GEN,
+		.device_cap_flags = CAP_RC_RNR_NAK_GEN | CAP_SRQ_RESIZE,
 		.vendor_id = s->conf.vendor_id,
 		.vendor_part_id = s->conf.vendor_part_id,
 		.max_qp = MAX_QP,
@@ -67,6 +68,9 @@ serve_query_device(struct client *cl, struct ctl_query_device *m)
 		.max_mr = MAX_MR,
 		.max_pd = MAX_PD,
 		.max_ah = MAX_AH,
+		.max_srq = MAX_SRQ,
+		.max_srq_wr = PLX_MAX_WR,
+		.max_srq_sge = PLX_MAX_SGE,
 		.max_qp_rd_atom = MAX_RD_ATOMIC,
 		.max_qp_init_rd_atom = MAX_RD_ATOMIC,
 		.max_res_rd_atom = MAX_RD_ATOMIC * MAX_QP,

@@ -141,7 +141,11 @@ local_close(struct ctl_client *client)
 	X(EXPLAIN_QP, explain_qp) \
 	X(DESTROY_QP, destroy_qp) \
 	X(ATTACH_MCAST, attach_mcast) \
-	X(DETACH_MCAST, detach_mcast)
+	X(DETACH_MCAST, detach_mcast) \
+	X(CREATE_SRQ, create_srq) \
+	X(MODIFY_SRQ, modify_srq) \
+	X(QUERY_SRQ, query_srq) \
+	X(DESTROY_SRQ, destroy_srq)
 
 static int
 dispatch(struct client *cl, enum ctl_msg_type type, void *msg)

@@ -20,6 +20,7 @@
 #define MAX_MR 1048576u
 #define MAX_CQ 65536u
 #define MAX_QP 65536u
+#define MAX_SRQ 65536u
 #define MAX_CHANNEL 65536u
 #define MAX_XRCD 65536u
 #define MAX_MCAST_GRP NET_MAX_GROUPS
@@ -80,6 +81,15 @@ struct cqueue {
 	struct annex *annex[ENG_MAX_CORES];	/* of other cores by which their QPs complete on it */
 };
 
+struct squeue {			/* a shared receive queue */
+	struct eng_srq e;
+	struct client *client;
+	struct list_node node;
+	struct pd *pd;
+	struct rings rings;
+	uint32_t users;
+};
+
 struct qpair {
 	struct eng_qp e;
 	struct eng_ear ear;		/* its client's */
@@ -89,6 +99,7 @@ struct qpair {
 	uint32_t handle, gen;
 	struct pd *pd;
 	struct cqueue *send_cq, *recv_cq;
+	struct squeue *srq;		/* NULL: it has a receive queue of its own */
 	struct rings rings;
 	struct ctl_qp_cap cap;
 	struct ctl_ah_attr ah;		/* as last set */
@@ -108,7 +119,7 @@ struct client {
 	struct list_node node;
 	struct seat *seat;		/* one for each core, by its index */
 	int async_fd;			/* the stack's end */
-	struct list pds, ahs, regions, channels, cqs, qps, xrcds;
+	struct list pds, ahs, regions, channels, cqs, srqs, qps, xrcds;
 };
 
 struct stack {
@@ -116,7 +127,7 @@ struct stack {
 	struct serve_conf conf;
 	struct engine *eng;
 	struct mr_table *mrs;
-	struct table pds, ahs, regions, channels, cqs, qps, xrcds;
+	struct table pds, ahs, regions, channels, cqs, srqs, qps, xrcds;
 	struct list domains;		/* struct xrcd.node */
 	struct perm qpns;		/* number of creation on a core -> QPN without the core's bits */
 	uint32_t num_created[ENG_MAX_CORES];
@@ -165,11 +176,16 @@ int serve_explain_qp(struct client *cl, struct ctl_explain_qp *m);
 int serve_destroy_qp(struct client *cl, struct ctl_destroy_qp *m);
 int serve_attach_mcast(struct client *cl, struct ctl_mcast *m);
 int serve_detach_mcast(struct client *cl, struct ctl_mcast *m);
+int serve_create_srq(struct client *cl, struct ctl_create_srq *m);
+int serve_modify_srq(struct client *cl, struct ctl_modify_srq *m);
+int serve_query_srq(struct client *cl, struct ctl_query_srq *m);
+int serve_destroy_srq(struct client *cl, struct ctl_destroy_srq *m);
 
 /* Objects of a handle, or NULL when it is no such object of this client. */
 struct pd *pd_get(struct client *cl, uint32_t handle);
 struct cqueue *cq_get(struct client *cl, uint32_t handle);
 struct qpair *qp_get(struct client *cl, uint32_t handle);
+struct squeue *srq_get(struct client *cl, uint32_t handle);
 
 /* What the calls above do once nobody uses the object any more. */
 void pd_free(struct pd *pd);
@@ -182,6 +198,7 @@ void cq_free(struct cqueue *cq);
 void qp_free(struct qpair *q);
 /* mcast.c: it hears no group any more. */
 void mcast_leave_all(struct qpair *q);
+void srq_free(struct squeue *s);
 
 /* RoCE: there is one port, and no path without a GRH. 0 or -EINVAL. */
 int ah_check(const struct ctl_ah_attr *ah);

@@ -18,9 +18,14 @@ qp_get(struct client *cl, uint32_t handle)
 	return q && q->client == cl ? q : NULL;
 }
 
+/* Of a QP on an SRQ nothing is asked of its own receive queue (FC63). */
 static int
-check_cap(const struct ctl_qp_cap *cap)
+check_cap(struct ctl_create_qp *m)
 {
+	struct ctl_qp_cap *cap = &m->cap;
+
+	if (m->srq)
+		cap->max_recv_wr = cap->max_recv_sge = 0;
 	if (cap->max_send_wr > PLX_MAX_WR || cap->max_recv_wr > PLX_MAX_WR ||
 	    cap->max_send_sge > PLX_MAX_SGE || cap->max_recv_sge > PLX_MAX_SGE ||
 	    cap->max_inline_data > PLX_MAX_INLINE)
@@ -33,9 +38,9 @@ check_create(const struct ctl_create_qp *m)
 {
 	if (!qp_type_exists(m->type))
 		return qp_type_known(m->type) ? -EOPNOTSUPP : -EINVAL;
-	if (m->srq || m->create_flags)
+	if (m->create_flags)
 		return -EOPNOTSUPP;
-	return check_cap(&m->cap);
+	return 0;
 }
 
 /* What the rings have room for anyhow is granted. */
@@ -156,18 +161,22 @@ number_and_join(struct stack *s, struct qpair *q, struct qp_conf *conf)
 }
 
 static void
-hold(struct qpair *q, struct client *cl, struct pd *pd, struct cqueue *scq, struct cqueue *rcq)
+hold(struct qpair *q, struct client *cl, struct pd *pd, struct cqueue *scq, struct cqueue *rcq,
+     struct squeue *srq)
 {
 	list_init(&q->mcasts);
 	q->client = cl;
 	q->pd = pd;
 	q->send_cq = scq;
 	q->recv_cq = rcq;
+	q->srq = srq;
 	q->core = eng_core(cl->stack->eng, home_place(cl->stack, scq, rcq));
 	q->ear.client = &cl->seat[core_index(q->core)].on;
 	pd->users++;
 	scq->users++;
 	rcq->users++;
+	if (srq)
+		srq->users++;
 	list_push(&cl->qps, &q->node);
 }
 
@@ -178,6 +187,8 @@ let_go(struct qpair *q)
 	q->pd->users--;
 	q->send_cq->users--;
 	q->recv_cq->users--;
+	if (q->srq)
+		q->srq->users--;
 	rings_free(&q->rings);
 	free(q->e.qp);
 	free(q);
@@ -203,6 +214,7 @@ furnish(struct qpair *q, struct ctl_create_qp *m)
 	struct qp_conf conf = {
 		.type = m->type,
 		.pd = q->pd->handle,
+		.srq = q->srq ? &q->srq->e.srq : NULL,
 		.max_inline = m->cap.max_inline_data,
 		.port_ip_mtu = eng_port(s->eng)->ip_mtu,
 		.dev_max_rd_atomic = MAX_RD_ATOMIC,
@@ -234,18 +246,21 @@ serve_create_qp(struct client *cl, struct ctl_create_qp *m)
 {
 	struct pd *pd = pd_get(cl, m->pd);
 	struct cqueue *scq = cq_get(cl, m->send_cq), *rcq = cq_get(cl, m->recv_cq);
+	struct squeue *srq = m->srq ? srq_get(cl, m->srq - 1) : NULL;
 	struct qpair *q;
 	int rc = check_create(m);
 
-	if (rc == 0 && (!pd || !scq || !rcq))
+	if (rc == 0 && (!pd || !scq || !rcq || (m->srq && !srq)))
 		rc = -EINVAL;
+	if (rc == 0)
+		rc = check_cap(m);
 	if (rc < 0)
 		return rc;
 	q = qp_alloc();
 	if (!q)
 		return -ENOMEM;
 	round_cap(&m->cap);
-	hold(q, cl, pd, scq, rcq);
+	hold(q, cl, pd, scq, rcq, srq);
 	rc = furnish(q, m);
 	if (rc < 0)
 		undo(q);

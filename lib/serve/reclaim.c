@@ -16,6 +16,7 @@ void
 client_reclaim(struct client *cl)
 {
 	RECLAIM(cl->qps, struct qpair, qp_free);
+	RECLAIM(cl->srqs, struct squeue, srq_free);
 	RECLAIM(cl->xrcds, struct xrcd_open, xrcd_free);
 	RECLAIM(cl->cqs, struct cqueue, cq_free);
 	RECLAIM(cl->channels, struct channel, channel_free);

@@ -70,6 +70,7 @@ stack_free(struct stack *s)
 	table_fini(&s->regions);
 	table_fini(&s->channels);
 	table_fini(&s->cqs);
+	table_fini(&s->srqs);
 	table_fini(&s->qps);
 	table_fini(&s->xrcds);
 	pthread_mutex_destroy(&s->lock);
@@ -89,6 +90,7 @@ stack_new(void)
 	table_init(&s->regions, MAX_MR);
 	table_init(&s->channels, MAX_CHANNEL);
 	table_init(&s->cqs, MAX_CQ);
+	table_init(&s->srqs, MAX_SRQ);
 	table_init(&s->qps, MAX_QP);
 	table_init(&s->xrcds, MAX_XRCD);
 	list_init(&s->domains);

@@ -398,7 +398,7 @@ serve_query__limits_and_gids(void)
 	CHECK_EQ(call(CTL_QUERY_DEVICE, &dev), 0);
 	CHECK_EQ(dev.node_guid, d.guid);
 	CHECK_EQ(dev.max_qp, 65536);
-	CHECK_EQ(dev.max_srq, 0);
+	CHECK_EQ(dev.max_srq, 65536);
 	CHECK_EQ(dev.atomic_cap, 2);	/* GLOB: atomic with the CPUs too (C21) */
 	CHECK_EQ(dev.num_comp_vectors, 1);
 	CHECK_EQ(-call(CTL_QUERY_PORT, &port), EINVAL);
