@@ -57,7 +57,8 @@ struct plx_wq {
 	uint32_t max_sge;
 	uint32_t max_inline;		/* bytes; 0 for a receive queue */
 	uint8_t pad_post[PLX_CACHE_LINE - 44];
-	/* written by pollers under their CQ's lock, released to posters */
+	/* written by pollers under their CQ's lock, released to posters; of a shared receive queue ctl->head
+	 * as a poster last saw it, under `lock` */
 	uint32_t head;			/* WQEs whose slots are free again; free-running */
 	uint8_t pad_poll[PLX_CACHE_LINE - 4];
 } __attribute__((aligned(PLX_CACHE_LINE)));
@@ -98,6 +99,12 @@ struct plx_cq {
 	uint64_t cores;			/* bit n: an empty poll drives core n; atomic */
 };
 
+struct plx_srq {
+	struct ibv_srq srq;
+	uint32_t gen;			/* with the handle: which SRQ an event speaks of */
+	struct plx_wq wq;
+};
+
 static inline struct plx_context *
 __plx_context_of(struct ibv_context *context)
 {
@@ -120,6 +127,12 @@ static inline struct plx_cq *
 __plx_cq_of(struct ibv_cq *cq)
 {
 	return (struct plx_cq *)cq;
+}
+
+static inline struct plx_srq *
+__plx_srq_of(struct ibv_srq *srq)
+{
+	return (struct plx_srq *)srq;
 }
 
 #endif

@@ -5,10 +5,10 @@
  * before the include (then a program can use Pollux and another provider side by side).
  *
  * Control calls may be made from any thread and may sleep. The data path (plx_post_send,
- * plx_post_recv, plx_poll_cq, plx_req_notify_cq) is inline, may be called from any thread and never
- * sleeps. Functions that return int return 0 or a positive errno unless they say otherwise;
- * functions that return a pointer return NULL and set errno. What the verbs define and this version
- * does not have answers EOPNOTSUPP in the same way. After a fork the child's calls answer EIO.
+ * plx_post_recv, plx_post_srq_recv, plx_poll_cq, plx_req_notify_cq) is inline, may be called from any
+ * thread and never sleeps. Functions that return int return 0 or a positive errno unless they say
+ * otherwise; functions that return a pointer return NULL and set errno. What the verbs define and this
+ * version does not have answers EOPNOTSUPP in the same way. After a fork the child's calls answer EIO.
  */
 #ifndef POLLUX_VERBS_H
 #define POLLUX_VERBS_H
@@ -140,8 +140,9 @@ void plx_ack_cq_events(struct ibv_cq *cq, unsigned int nevents);
 /* ---- queue pairs ---- */
 
 /*
- * RC. The capabilities granted, at least those asked for, are written back. NULL: errno EINVAL (a
- * limit of the device, a CQ or PD of another context), EOPNOTSUPP (another type, an SRQ), ENOMEM.
+ * RC. The capabilities granted, at least those asked for, are written back. With an SRQ, max_recv_wr
+ * and max_recv_sge are not looked at and granted as 0. NULL: errno EINVAL (a limit of the device, a CQ,
+ * SRQ or PD of another context), EOPNOTSUPP (another type), ENOMEM.
  */
 struct ibv_qp *plx_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr);
 /* EOPNOTSUPP: comp_mask bits other than PD and CREATE_FLAGS, or flags. */
@@ -203,6 +204,29 @@ struct ibv_ah *plx_create_ah_from_wc(struct ibv_pd *pd, struct ibv_wc *wc, struc
 /* Sends that name it and are not on the wire yet end with IBV_WC_LOC_QP_OP_ERR. */
 int plx_destroy_ah(struct ibv_ah *ah);
 
+/* ---- shared receive queues ---- */
+
+/*
+ * For QPs of any type and core; the memory of its WRs belongs to `pd`, which need not be the QPs'. What
+ * was granted of max_wr and max_sge, at least what was asked, is written back; srq_limit is not looked
+ * at. NULL: errno EINVAL (max_wr 0, or a limit of the device), ENOMEM.
+ */
+struct ibv_srq *plx_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *srq_init_attr);
+/* The same for IBV_SRQT_BASIC. NULL: errno EOPNOTSUPP for what else comp_mask says; EINVAL: no PD. */
+struct ibv_srq *plx_create_srq_ex(struct ibv_context *context,
+				  struct ibv_srq_init_attr_ex *srq_init_attr_ex);
+/*
+ * IBV_SRQ_LIMIT: one IBV_EVENT_SRQ_LIMIT_REACHED once fewer WRs than srq_limit wait, at once when it is
+ * so already; then the limit is 0 until it is armed anew. IBV_SRQ_MAX_WR: resizes to max_wr or more,
+ * what waits keeps its order. EINVAL: max_wr 0, above the device's limit, below what waits or an armed
+ * limit; srq_limit above max_wr; other bits. ENOMEM. Nothing has changed on an error.
+ */
+int plx_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr, int srq_attr_mask);
+int plx_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr);
+/* Waits until every asynchronous event of the SRQ that was given out is acknowledged. EBUSY while a QP
+ * uses it. WRs that nobody took are gone without a completion. */
+int plx_destroy_srq(struct ibv_srq *srq);
+
 /* ---- asynchronous events ---- */
 
 /* As plx_get_cq_event(), on context->async_fd. */
@@ -228,12 +252,6 @@ enum ibv_rate plx_mbps_to_rate(int mbps);
 
 /* ---- not in this version: EOPNOTSUPP ---- */
 
-struct ibv_srq *plx_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *srq_init_attr);
-struct ibv_srq *plx_create_srq_ex(struct ibv_context *context,
-				  struct ibv_srq_init_attr_ex *srq_init_attr_ex);
-int plx_modify_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr, int srq_attr_mask);
-int plx_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *srq_attr);
-int plx_destroy_srq(struct ibv_srq *srq);
 int plx_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		 int access);
 struct ibv_mr *plx_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
@@ -250,11 +268,13 @@ int plx_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 int plx_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr *attr,
 				uint8_t eth_mac[ETHERNET_LL_SIZE], uint16_t *vid);
 
-/* ---- inline: verbs_inline.h documents them ---- */
+/* ---- inline: verbs_inline.h and srq_inline.h document them ---- */
 
 PLX_INLINE struct ibv_context *plx_open_device(struct ibv_device *device);
 PLX_INLINE int plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
 PLX_INLINE int plx_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+PLX_INLINE int plx_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
+				 struct ibv_recv_wr **bad_wr);
 PLX_INLINE int plx_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
 PLX_INLINE int plx_req_notify_cq(struct ibv_cq *cq, int solicited_only);
 
@@ -268,6 +288,7 @@ plx_open_device(struct ibv_device *device)
 }
 
 #include <pollux/verbs_inline.h>
+#include <pollux/srq_inline.h>
 
 #ifdef __cplusplus
 }
@@ -317,6 +338,11 @@ plx_open_device(struct ibv_device *device)
 #define ibv_destroy_qp plx_destroy_qp
 #define ibv_qp_to_qp_ex plx_qp_to_qp_ex
 #define ibv_query_qp_data_in_order plx_query_qp_data_in_order
+#define ibv_create_srq plx_create_srq
+#define ibv_create_srq_ex plx_create_srq_ex
+#define ibv_modify_srq plx_modify_srq
+#define ibv_query_srq plx_query_srq
+#define ibv_destroy_srq plx_destroy_srq
 #define ibv_get_async_event plx_get_async_event
 #define ibv_ack_async_event plx_ack_async_event
 #define ibv_fork_init plx_fork_init
@@ -331,14 +357,10 @@ plx_open_device(struct ibv_device *device)
 #define mbps_to_ibv_rate plx_mbps_to_rate
 #define ibv_post_send plx_post_send
 #define ibv_post_recv plx_post_recv
+#define ibv_post_srq_recv plx_post_srq_recv
 #define ibv_poll_cq plx_poll_cq
 #define ibv_req_notify_cq plx_req_notify_cq
 
-#define ibv_create_srq plx_create_srq
-#define ibv_create_srq_ex plx_create_srq_ex
-#define ibv_modify_srq plx_modify_srq
-#define ibv_query_srq plx_query_srq
-#define ibv_destroy_srq plx_destroy_srq
 #define ibv_create_ah plx_create_ah
 #define ibv_init_ah_from_wc plx_init_ah_from_wc
 #define ibv_create_ah_from_wc plx_create_ah_from_wc

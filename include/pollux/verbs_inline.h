@@ -248,19 +248,14 @@ __plx_send_one(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
 	return 0;
 }
 
-/* Writes WQE number `tail`. 0, EINVAL, or ENOMEM when the queue is full. */
-static inline int
-__plx_recv_one(struct plx_wq *rq, uint32_t tail, const struct ibv_recv_wr *wr)
+static inline void
+__plx_recv_write(struct plx_wq *rq, uint32_t tail, const struct ibv_recv_wr *wr)
 {
 	struct plx_rq_wqe *wqe = (struct plx_rq_wqe *)
 		(rq->slots + (size_t)(tail & rq->mask) * rq->stride);
 	struct plx_sge *to = (struct plx_sge *)(wqe + 1);
 	int i;
 
-	if (__plx_unlikely(wr->num_sge < 0 || (uint32_t)wr->num_sge > rq->max_sge))
-		return EINVAL;
-	if (__plx_unlikely(__plx_wq_full(rq, tail)))
-		return ENOMEM;
 	wqe->wr_id = wr->wr_id;
 	wqe->num_sge = (uint32_t)wr->num_sge;
 	for (i = 0; i < wr->num_sge; i++) {
@@ -268,6 +263,17 @@ __plx_recv_one(struct plx_wq *rq, uint32_t tail, const struct ibv_recv_wr *wr)
 		to[i].length = wr->sg_list[i].length;
 		to[i].lkey = wr->sg_list[i].lkey;
 	}
+}
+
+/* Writes WQE number `tail`. 0, EINVAL, or ENOMEM when the queue is full. */
+static inline int
+__plx_recv_one(struct plx_wq *rq, uint32_t tail, const struct ibv_recv_wr *wr)
+{
+	if (__plx_unlikely(wr->num_sge < 0 || (uint32_t)wr->num_sge > rq->max_sge))
+		return EINVAL;
+	if (__plx_unlikely(__plx_wq_full(rq, tail)))
+		return rq->max_wr ? ENOMEM : EINVAL;	/* it has none, or a shared one (FC63) */
+	__plx_recv_write(rq, tail, wr);
 	return 0;
 }
 
@@ -336,8 +342,8 @@ plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **ba
  * @qp: in any state but RESET
  * @bad_wr: on an error, the first WR that was not posted; those before it were
  *
- * 0; EINVAL: the QP's state or the number of SGEs; ENOMEM: the queue is full; EIO: in a forked
- * child. Any thread.
+ * 0; EINVAL: the QP's state or the number of SGEs, or its receives come from an SRQ; ENOMEM: the queue
+ * is full; EIO: in a forked child. Any thread.
  */
 PLX_INLINE int
 plx_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)

@@ -148,9 +148,11 @@ ctx_tables(struct verbs_ctx *ctx)
 {
 	ctx->pub.qp_table_size = ctx->limits.max_qp > 65536 ? ctx->limits.max_qp : 65536;
 	ctx->cq_table_size = ctx->limits.max_cq > 65536 ? ctx->limits.max_cq : 65536;
+	ctx->srq_table_size = ctx->limits.max_srq > 65536 ? ctx->limits.max_srq : 65536;
 	ctx->pub.qp_table = calloc(ctx->pub.qp_table_size, sizeof(ctx->pub.qp_table[0]));
 	ctx->cq_table = calloc(ctx->cq_table_size, sizeof(ctx->cq_table[0]));
-	return ctx->pub.qp_table && ctx->cq_table ? 0 : -ENOMEM;
+	ctx->srq_table = calloc(ctx->srq_table_size, sizeof(ctx->srq_table[0]));
+	return ctx->pub.qp_table && ctx->cq_table && ctx->srq_table ? 0 : -ENOMEM;
 }
 
 static void
@@ -160,6 +162,7 @@ ctx_free(struct verbs_ctx *ctx)
 		verbs_evq_fini(&ctx->async);
 	pthread_mutex_destroy(&ctx->lock);
 	pthread_mutex_destroy(&ctx->pub.vctx.context.mutex);
+	free(ctx->srq_table);
 	free(ctx->cq_table);
 	free(ctx->pub.qp_table);
 	free(ctx->pub.core);

@@ -194,6 +194,18 @@ async_of_qp(struct verbs_ctx *ctx, const struct plx_async_event *e, struct ibv_a
 	return qp != NULL;
 }
 
+static bool
+async_of_srq(struct verbs_ctx *ctx, const struct plx_async_event *e, struct ibv_async_event *out)
+{
+	struct verbs_srq *srq = verbs_srq_find(ctx, e->handle, e->gen);
+
+	if (srq && out) {
+		srq->async_delivered++;
+		out->element.srq = &srq->pub.srq;
+	}
+	return srq != NULL;
+}
+
 bool
 verbs_async_deliver(struct ibv_context *context, const void *record, void *out)
 {
@@ -210,6 +222,8 @@ verbs_async_deliver(struct ibv_context *context, const void *record, void *out)
 		alive = async_of_cq(ctx, &e, event);
 	else if (e.subject == PLX_EVENT_QP)
 		alive = async_of_qp(ctx, &e, event);
+	else if (e.subject == PLX_EVENT_SRQ)
+		alive = async_of_srq(ctx, &e, event);
 	else if (event)
 		event->element.port_num = (int)e.handle;
 	pthread_mutex_unlock(&ctx->lock);
@@ -254,6 +268,11 @@ plx_ack_async_event(struct ibv_async_event *event)
 	case IBV_EVENT_QP_LAST_WQE_REACHED:
 		ack(&event->element.qp->mutex, &event->element.qp->cond,
 		    &event->element.qp->events_completed);
+		break;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		ack(&event->element.srq->mutex, &event->element.srq->cond,
+		    &event->element.srq->events_completed);
 		break;
 	default: /* the device's and the port's need no answer */
 		break;

@@ -9,14 +9,6 @@
 #include "verbs/verbs_priv.h"
 
 static int
-no_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
-{
-	(void)srq;
-	*bad_wr = wr;
-	return EOPNOTSUPP;
-}
-
-static int
 no_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
 {
 	(void)qp;
@@ -45,13 +37,14 @@ verbs_ops_fill(struct verbs_context *vctx)
 	ops->post_recv = plx_post_recv;
 	ops->poll_cq = plx_poll_cq;
 	ops->req_notify_cq = plx_req_notify_cq;
-	ops->post_srq_recv = no_post_srq_recv;
+	ops->post_srq_recv = plx_post_srq_recv;
 	ops->bind_mw = no_bind_mw;
 	ops->dealloc_mw = no_dealloc_mw;
 	vctx->query_port = verbs_query_port;
 	vctx->query_device_ex = verbs_query_device_ex;
 	vctx->create_qp_ex = plx_create_qp_ex;
 	vctx->modify_cq = plx_modify_cq;
+	vctx->create_srq_ex = plx_create_srq_ex;
 	vctx->open_xrcd = plx_open_xrcd;
 	vctx->close_xrcd = plx_close_xrcd;
 }

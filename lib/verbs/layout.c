@@ -18,6 +18,8 @@ _Static_assert(CTL_MAX_CORES <= 64, "plx_cq.cores has a bit for each");
 /* a verbs structure comes first: the pointers are the same */
 SAME(offsetof(struct plx_qp, v), 0);
 SAME(offsetof(struct plx_cq, v), 0);
+SAME(offsetof(struct plx_srq, srq), 0);
+SAME(offsetof(struct verbs_srq, pub), 0);
 SAME(offsetof(struct verbs_qp, pub), 0);
 SAME(offsetof(struct verbs_cq, pub), 0);
 SAME(offsetof(struct verbs_ctx, pub), 0);
@@ -107,3 +109,8 @@ SAME(IBV_WR_SEND_WITH_IMM, 3);
 SAME(IBV_WR_RDMA_READ, 4);
 SAME(IBV_WR_ATOMIC_CMP_AND_SWP, 5);
 SAME(IBV_WR_ATOMIC_FETCH_AND_ADD, 6);
+SAME(IBV_SRQT_BASIC, 0);
+SAME(IBV_SRQ_MAX_WR, 1 << 0);
+SAME(IBV_SRQ_LIMIT, 1 << 1);
+SAME(IBV_EVENT_SRQ_ERR, 14);
+SAME(IBV_EVENT_QP_LAST_WQE_REACHED, 16);

@@ -80,14 +80,17 @@ init_check(struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
 	const struct ctl_query_device *limits = &verbs_ctx_of(pd->context)->limits;
 	const struct ibv_qp_cap *cap = &init->cap;
 
-	if (!type_opcodes(init->qp_type) || init->srq)
+	if (!type_opcodes(init->qp_type))
 		return -EOPNOTSUPP;
 	if (!init->send_cq || init->send_cq->context != pd->context ||
 	    !init->recv_cq || init->recv_cq->context != pd->context)
 		return -EINVAL;
-	if (cap->max_send_wr > limits->max_qp_wr || cap->max_recv_wr > limits->max_qp_wr ||
-	    cap->max_send_sge > limits->max_sge || cap->max_recv_sge > limits->max_sge ||
+	if (init->srq && init->srq->context != pd->context)
+		return -EINVAL;
+	if (cap->max_send_wr > limits->max_qp_wr || cap->max_send_sge > limits->max_sge ||
 	    cap->max_inline_data > limits->max_inline_data)
+		return -EINVAL;
+	if (!init->srq && (cap->max_recv_wr > limits->max_qp_wr || cap->max_recv_sge > limits->max_sge))
 		return -EINVAL;
 	return 0;
 }
@@ -150,6 +153,7 @@ qp_fill(struct verbs_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *i
 	q->pd = pd;
 	q->send_cq = init->send_cq;
 	q->recv_cq = init->recv_cq;
+	q->srq = init->srq;
 	q->handle = msg->qp;
 	q->qp_num = msg->qp_num;
 	q->state = IBV_QPS_RESET;
@@ -211,8 +215,10 @@ qp_create(struct ibv_pd *pd, const struct ibv_qp_init_attr *init, struct verbs_q
 		.type = init->qp_type,
 		.send_cq = init->send_cq->handle,
 		.recv_cq = init->recv_cq->handle,
-		.cap = { init->cap.max_send_wr, init->cap.max_recv_wr, init->cap.max_send_sge,
-			 init->cap.max_recv_sge, init->cap.max_inline_data },
+		.srq = init->srq ? init->srq->handle + 1 : 0,
+		.cap = { init->cap.max_send_wr, init->srq ? 0 : init->cap.max_recv_wr,
+			 init->cap.max_send_sge, init->srq ? 0 : init->cap.max_recv_sge,
+			 init->cap.max_inline_data },
 	};
 	struct verbs_qp *qp = aligned_alloc(_Alignof(struct verbs_qp), sizeof(*qp));
 	struct ctl_destroy_qp undo;

@@ -10,9 +10,6 @@
 
 /* X(declarator): returns EOPNOTSUPP */
 #define RETURN_ERRNO(X) \
-	X(plx_modify_srq(struct ibv_srq *a, struct ibv_srq_attr *b, int c), (void)a, (void)b, (void)c) \
-	X(plx_query_srq(struct ibv_srq *a, struct ibv_srq_attr *b), (void)a, (void)b) \
-	X(plx_destroy_srq(struct ibv_srq *a), (void)a) \
 	X(plx_set_ece(struct ibv_qp *a, struct ibv_ece *b), (void)a, (void)b) \
 	X(plx_query_ece(struct ibv_qp *a, struct ibv_ece *b), (void)a, (void)b) \
 	X(plx_resolve_eth_l2_from_gid(struct ibv_context *a, struct ibv_ah_attr *b, \
@@ -21,10 +18,6 @@
 
 /* X(type, declarator): returns NULL and sets errno */
 #define RETURN_NULL(X) \
-	X(struct ibv_srq *, plx_create_srq(struct ibv_pd *a, struct ibv_srq_init_attr *b), \
-	  (void)a, (void)b) \
-	X(struct ibv_srq *, plx_create_srq_ex(struct ibv_context *a, \
-					      struct ibv_srq_init_attr_ex *b), (void)a, (void)b) \
 	X(struct ibv_mr *, plx_reg_dmabuf_mr(struct ibv_pd *a, uint64_t b, size_t c, uint64_t d, int e, \
 					     int f), \
 	  (void)a, (void)b, (void)c, (void)d, (void)e, (void)f) \

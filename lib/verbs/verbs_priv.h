@@ -43,6 +43,7 @@ struct verbs_evq {
 };
 
 struct verbs_cq;
+struct verbs_srq;
 
 struct verbs_ctx {
 	struct plx_context pub;
@@ -52,6 +53,8 @@ struct verbs_ctx {
 	pthread_mutex_t lock;		/* tables, and the `delivered` counts of objects */
 	struct verbs_cq **cq_table;	/* by CQ handle */
 	uint32_t cq_table_size;
+	struct verbs_srq **srq_table;	/* by SRQ handle */
+	uint32_t srq_table_size;
 	struct verbs_evq async;
 	struct list_node node;		/* open contexts of the process */
 };
@@ -91,6 +94,11 @@ struct verbs_qp {
 	uint32_t async_delivered;
 };
 
+struct verbs_srq {
+	struct plx_srq pub;
+	uint32_t async_delivered;
+};
+
 static inline struct verbs_ctx *
 verbs_ctx_of(struct ibv_context *context)
 {
@@ -113,6 +121,12 @@ static inline struct verbs_qp *
 verbs_qp_of(struct ibv_qp *qp)
 {
 	return (struct verbs_qp *)qp;
+}
+
+static inline struct verbs_srq *
+verbs_srq_of(struct ibv_srq *srq)
+{
+	return (struct verbs_srq *)srq;
 }
 
 /* stack.c */
@@ -154,6 +168,10 @@ void verbs_attr_from_ctl(const struct ctl_qp_attr *attr, struct ibv_qp_attr *out
 /* cq.c */
 
 struct verbs_cq *verbs_cq_find(struct verbs_ctx *ctx, uint32_t handle, uint32_t gen);
+
+/* srq.c */
+
+struct verbs_srq *verbs_srq_find(struct verbs_ctx *ctx, uint32_t handle, uint32_t gen);
 
 /* query.c */
 

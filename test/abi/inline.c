@@ -120,21 +120,38 @@ move_data(struct end *e)
 	printf("%s\n", ibv_wc_status_str(IBV_WC_SUCCESS));
 }
 
+static void
+share_receives(struct end *e)
+{
+	struct ibv_srq_init_attr_ex init;
+	struct ibv_recv_wr wr, *bad;
+	struct ibv_srq_attr attr;
+	struct ibv_srq *srq;
+
+	memset(&init, 0, sizeof(init));
+	memset(&wr, 0, sizeof(wr));
+	init.comp_mask = IBV_SRQ_INIT_ATTR_PD;
+	init.pd = e->pd;
+	init.attr.max_wr = 4;
+	srq = ibv_create_srq_ex(e->ctx, &init);
+	ENSURE(srq);
+	attr.srq_limit = 2;
+	ENSURE(!ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT));
+	ENSURE(!ibv_query_srq(srq, &attr) && attr.max_wr >= 4);
+	ENSURE(!ibv_post_srq_recv(srq, &wr, &bad));
+	ENSURE(!ibv_destroy_srq(srq));
+}
+
 /* what this version does not have is there to be linked and says so */
 static void
 ask_for_more(struct end *e)
 {
-	struct ibv_srq_init_attr_ex srq;
 	struct ibv_cq_init_attr_ex cq;
 	struct ibv_ah_attr ah;
 
-	memset(&srq, 0, sizeof(srq));
 	memset(&cq, 0, sizeof(cq));
 	memset(&ah, 0, sizeof(ah));
-	srq.comp_mask = IBV_SRQ_INIT_ATTR_PD;
-	srq.pd = e->pd;
 	cq.cqe = 1;
-	ENSURE(!ibv_create_srq_ex(e->ctx, &srq) && errno == EOPNOTSUPP);
 	ENSURE(!ibv_create_cq_ex(e->ctx, &cq) && errno == EOPNOTSUPP);
 	ENSURE(!ibv_create_ah(e->pd, &ah) && errno == EOPNOTSUPP);
 	ENSURE(!ibv_alloc_mw(e->pd, IBV_MW_TYPE_1) && errno == EOPNOTSUPP);
@@ -152,6 +169,7 @@ main(int argc, char **argv)
 	make_objects(&e, argc > 1 ? 0 : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING);
 	connect_qp(&e);
 	move_data(&e);
+	share_receives(&e);
 	ask_for_more(&e);
 	ENSURE(!ibv_destroy_qp(e.qp) && !ibv_destroy_cq(e.cq) && !ibv_dereg_mr(e.mr));
 	ENSURE(!ibv_destroy_comp_channel(e.channel) && !ibv_dealloc_pd(e.pd));

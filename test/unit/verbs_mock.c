@@ -103,6 +103,7 @@ query_device(struct ctl_query_device *d)
 		.max_mr_size = UINT64_MAX,
 		.page_size_cap = 0xfffff000,
 		.max_qp = MOCK_MAX, .max_qp_wr = PLX_MAX_WR, .max_sge = PLX_MAX_SGE,
+		.max_srq = MOCK_MAX, .max_srq_wr = PLX_MAX_WR, .max_srq_sge = PLX_MAX_SGE,
 		.max_inline_data = PLX_MAX_INLINE, .max_cq = MOCK_MAX, .max_cqe = 4194303,
 		.max_mr = 1024, .max_pd = 1024, .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 16,
 		.max_res_rd_atom = 1024, .atomic_cap = IBV_ATOMIC_GLOB, .max_pkeys = 1,
@@ -203,8 +204,8 @@ destroy_cq(uint32_t i)
 	return 0;
 }
 
-static void
-wq_make(struct mock_wq *wq, uint32_t max_wr, uint32_t stride, struct ctl_wq *out)
+void
+mock_wq_make(struct mock_wq *wq, uint32_t max_wr, uint32_t stride, struct ctl_wq *out)
 {
 	wq->log2_size = log2_up(max_wr ? max_wr : 1);
 	wq->stride = stride;
@@ -231,9 +232,9 @@ create_qp(struct ctl_create_qp *m)
 		m->qp_gen = qp->gen;
 		m->qp_num = qp->num;
 		m->core = 0;
-		wq_make(&qp->sq, m->cap.max_send_wr,
+		mock_wq_make(&qp->sq, m->cap.max_send_wr,
 			plx_sq_stride(m->cap.max_send_sge, m->cap.max_inline_data), &m->sq);
-		wq_make(&qp->rq, m->cap.max_recv_wr,
+		mock_wq_make(&qp->rq, m->cap.max_recv_wr,
 			(plx_rq_stride(m->cap.max_recv_sge) + 15u) & ~15u, &m->rq);
 		qp->req = *m;
 		return 0;
@@ -358,6 +359,10 @@ mock_call(void *handle, enum ctl_msg_type type, void *msg)
 	case CTL_DETACH_MCAST: return mcast(msg, &mock.detaches);
 	case CTL_OPEN_XRCD: ((struct ctl_xrcd *)msg)->xrcd = 5; return 0;
 	case CTL_CLOSE_XRCD: return ((struct ctl_xrcd *)msg)->xrcd == 5 ? 0 : -EINVAL;
+	case CTL_CREATE_SRQ: return mock_srq_create(msg);
+	case CTL_MODIFY_SRQ: return mock_srq_modify(msg);
+	case CTL_QUERY_SRQ: return mock_srq_query(msg);
+	case CTL_DESTROY_SRQ: return mock_srq_destroy(((struct ctl_destroy_srq *)msg)->srq);
 	case CTL_MSG_COUNT: break;
 	}
 	return -EOPNOTSUPP;
@@ -390,6 +395,8 @@ mock_stop(void)
 			destroy_qp(i);
 	}
 	for (uint32_t i = 0; i < MOCK_MAX; i++) {
+		if (mock.srq[i].used)
+			mock_srq_destroy(i);
 		if (mock.cq[i].used)
 			destroy_cq(i);
 		if (mock.channel[i].used)

@@ -39,6 +39,13 @@ struct mock_qp {
 	struct mock_wq sq, rq;
 };
 
+struct mock_srq {
+	bool used;
+	uint32_t gen, limit;
+	struct ctl_create_srq req;
+	struct mock_wq wq;
+};
+
 struct mock_channel {
 	bool used;
 	int fd;				/* the stack's end */
@@ -60,6 +67,7 @@ struct mock {
 	unsigned int attaches, detaches;
 	struct mock_cq cq[MOCK_MAX];
 	struct mock_qp qp[MOCK_MAX];
+	struct mock_srq srq[MOCK_MAX];
 	struct mock_channel channel[MOCK_MAX];
 };
 
@@ -84,5 +92,15 @@ uint32_t mock_fire(uint32_t cq);
 void mock_async(uint32_t type, enum plx_event_subject subject, uint32_t handle, uint32_t gen);
 struct plx_sq_wqe *mock_sq_wqe(uint32_t qp, uint32_t index);
 struct plx_rq_wqe *mock_rq_wqe(uint32_t qp, uint32_t index);
+/* The next WQE of an SRQ is taken: a copy, and its slot is free. False: there is none. */
+bool mock_srq_take(uint32_t srq, struct plx_rq_wqe *out);
+
+/* verbs_mock_srq.c: what mock_backend calls for the messages of that name. */
+int mock_srq_create(struct ctl_create_srq *m);
+int mock_srq_modify(struct ctl_modify_srq *m);
+int mock_srq_query(struct ctl_query_srq *m);
+int mock_srq_destroy(uint32_t srq);
+/* For it: the rings of a queue. */
+void mock_wq_make(struct mock_wq *wq, uint32_t max_wr, uint32_t stride, struct ctl_wq *out);
 
 #endif
