@@ -268,7 +268,7 @@ int plx_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 int plx_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr *attr,
 				uint8_t eth_mac[ETHERNET_LL_SIZE], uint16_t *vid);
 
-/* ---- inline: verbs_inline.h and srq_inline.h document them ---- */
+/* ---- inline: verbs_inline.h and recv_inline.h document them ---- */
 
 PLX_INLINE struct ibv_context *plx_open_device(struct ibv_device *device);
 PLX_INLINE int plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
@@ -288,7 +288,7 @@ plx_open_device(struct ibv_device *device)
 }
 
 #include <pollux/verbs_inline.h>
-#include <pollux/srq_inline.h>
+#include <pollux/recv_inline.h>
 
 #ifdef __cplusplus
 }

@@ -80,17 +80,6 @@ __plx_send_allowed(struct plx_qp *qp)
 	return __atomic_load_n(&qp->v.qp.state, __ATOMIC_RELAXED) < IBV_QPS_RTS ? EINVAL : 0;
 }
 
-/* As above for a receive: EINVAL in RESET (E4). */
-static inline int
-__plx_recv_allowed(struct plx_qp *qp)
-{
-	struct plx_context *ctx = __plx_context_of(qp->v.qp.context);
-
-	if (__plx_unlikely(ctx->refuse))
-		return ctx->refuse;
-	return __atomic_load_n(&qp->v.qp.state, __ATOMIC_RELAXED) == IBV_QPS_RESET ? EINVAL : 0;
-}
-
 #define __PLX_OP(op) (1u << (op))
 #define __PLX_OPS_ATOMIC (__PLX_OP(IBV_WR_ATOMIC_CMP_AND_SWP) | __PLX_OP(IBV_WR_ATOMIC_FETCH_AND_ADD))
 /* these take data from the peer: nothing to inline, and nothing to do with max_rd_atomic 0 */
@@ -248,52 +237,6 @@ __plx_send_one(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
 	return 0;
 }
 
-static inline void
-__plx_recv_write(struct plx_wq *rq, uint32_t tail, const struct ibv_recv_wr *wr)
-{
-	struct plx_rq_wqe *wqe = (struct plx_rq_wqe *)
-		(rq->slots + (size_t)(tail & rq->mask) * rq->stride);
-	struct plx_sge *to = (struct plx_sge *)(wqe + 1);
-	int i;
-
-	wqe->wr_id = wr->wr_id;
-	wqe->num_sge = (uint32_t)wr->num_sge;
-	for (i = 0; i < wr->num_sge; i++) {
-		to[i].addr = wr->sg_list[i].addr;
-		to[i].length = wr->sg_list[i].length;
-		to[i].lkey = wr->sg_list[i].lkey;
-	}
-}
-
-/* Writes WQE number `tail`. 0, EINVAL, or ENOMEM when the queue is full. */
-static inline int
-__plx_recv_one(struct plx_wq *rq, uint32_t tail, const struct ibv_recv_wr *wr)
-{
-	if (__plx_unlikely(wr->num_sge < 0 || (uint32_t)wr->num_sge > rq->max_sge))
-		return EINVAL;
-	if (__plx_unlikely(__plx_wq_full(rq, tail)))
-		return rq->max_wr ? ENOMEM : EINVAL;	/* it has none, or a shared one (FC63) */
-	__plx_recv_write(rq, tail, wr);
-	return 0;
-}
-
-/*
- * Publishes receives. The core looks at the queue when a message comes; only in ERR, when it must
- * flush what is posted, does it ask for a bell. Returns 1 when one was rung.
- */
-static inline int
-__plx_recv_publish(struct plx_qp *qp, uint32_t tail, int *asleep)
-{
-	struct plx_wq *rq = &qp->rq;
-
-	__atomic_store_n(&rq->ctl->tail, tail, __ATOMIC_RELEASE);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	if (!__plx_unlikely(__atomic_load_n(&rq->ctl->bell_wanted, __ATOMIC_RELAXED)))
-		return 0;
-	*asleep = plx_bell_publish(qp->core->bell, rq->ctl, tail, qp->v.qp.handle, PLX_BELL_RQ);
-	return 1;
-}
-
 /*
  * plx_post_send - post a chain of send work requests
  * @qp: in RTS, SQD or ERR (there it completes with IBV_WC_WR_FLUSH_ERR)
@@ -334,44 +277,6 @@ plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **ba
 	__plx_unlock(&sq->lock);
 	if (rung)
 		__plx_kick(pqp->core, sq->ctl, asleep, how);
-	return err;
-}
-
-/*
- * plx_post_recv - post a chain of receive work requests
- * @qp: in any state but RESET
- * @bad_wr: on an error, the first WR that was not posted; those before it were
- *
- * 0; EINVAL: the QP's state or the number of SGEs, or its receives come from an SRQ; ENOMEM: the queue
- * is full; EIO: in a forked child. Any thread.
- */
-PLX_INLINE int
-plx_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
-{
-	struct plx_qp *pqp = __plx_qp_of(qp);
-	struct plx_wq *rq = &pqp->rq;
-	int err = __plx_recv_allowed(pqp), rung = 0, asleep = 0;
-	uint32_t tail;
-
-	if (__plx_unlikely(err)) {
-		*bad_wr = wr;
-		return err;
-	}
-	__plx_lock(&rq->lock);
-	for (tail = rq->tail; wr; wr = wr->next, tail++) {
-		err = __plx_recv_one(rq, tail, wr);
-		if (__plx_unlikely(err)) {
-			*bad_wr = wr;
-			break;
-		}
-	}
-	if (tail != rq->tail) {
-		rq->tail = tail;
-		rung = __plx_recv_publish(pqp, tail, &asleep);
-	}
-	__plx_unlock(&rq->lock);
-	if (__plx_unlikely(rung))
-		__plx_kick(pqp->core, rq->ctl, asleep, PLX_DRIVE_POST);
 	return err;
 }
 
