@@ -33,6 +33,7 @@ PRELOAD = ['env', 'LD_PRELOAD=' + os.environ['TEST_PRELOAD'], 'ASAN_OPTIONS=dete
 OPTIONS = {
     'rc_pingpong': (['-s', '9000', '-m', '4096'], ['-e', '-s', '1'], ['-g', '1', '-r', '10']),
     'uc_pingpong': (['-s', '9000', '-m', '4096'], ['-e', '-s', '1']),
+    'srq_pingpong': (['-s', '9000', '-m', '4096'], ['-e', '-s', '1', '-q', '3', '-r', '5']),
 }
 ITERS = 100
 # rdma-core's programs want to be told the GID; ours find it
