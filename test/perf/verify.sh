@@ -18,7 +18,7 @@ if [ "${3-}" = --long ] || [ "${TEST_MATRIX-}" = long ]; then
 	atomics=500000
 fi
 dir=$(mktemp -d) || exit 1
-port=$((20000 + $$ % 20000))
+port=$((20000 + $$ % 10000))
 server=
 failed=0
 
