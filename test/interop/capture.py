@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a pcap file of RoCEv2 frames says: packets, and the requests that one QP got with the answers
-that it gave. Written from the catalogue's section 1.A, for tests; for RC only."""
+that it gave. Written from the catalogue's section 1.A, for tests; for RC and UC."""
 import collections
 import struct
 import zlib
@@ -9,10 +9,11 @@ SEND, WRITE, READ, ATOMIC, IMM = {0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}, {12},
 FIRST, LAST = {0, 4, 5, 6, 10, 11, 12, 19, 20}, {2, 3, 4, 5, 8, 9, 10, 11, 12, 19, 20}
 READ_RESP, ACK, ATOMIC_ACK = {13, 14, 15, 16}, 17, 18
 RETH, AETH = {6, 10, 11, 12}, {13, 15, 16, 17, 18}
+RC, UC = 0, 1           # bits 7 to 5 of an opcode
 BTH = 12
 PSNS = 1 << 24
 
-Flow = collections.namedtuple('Flow', 'qpn peer gid peer_gid mtu events')
+Flow = collections.namedtuple('Flow', 'service qpn peer gid peer_gid mtu events')
 
 
 class Packet:
@@ -111,9 +112,14 @@ def behind(a, b):
 
 
 def flows(path):
-    """For each RC QP that got requests a Flow: its number and GID, its peer's, the path MTU, and in
-    order (True, request that it got) and (False, answer that it gave)."""
-    packets = [p for p in map(parse, frames(path)) if p and p.opcode >> 5 == 0]
+    """For each RC or UC QP that got requests a Flow: its service, its number and GID, its peer's, the path
+    MTU, and in order (True, request that it got) and (False, answer that it gave)."""
+    all_of_it = [p for p in map(parse, frames(path)) if p]
+    return [f for service in (RC, UC)
+            for f in flows_of(service, [p for p in all_of_it if p.opcode >> 5 == service])]
+
+
+def flows_of(service, packets):
     found = []
     for qpn, dst, src in dict.fromkeys((p.dqpn, p.dst, p.src) for p in packets if p.is_request()):
         requests = [p for p in packets if p.is_request() and (p.dqpn, p.dst) == (qpn, dst)]
@@ -125,7 +131,7 @@ def flows(path):
         mtu = max([len(p.payload) for p in packets if p.op in (0, 1, 6, 7, 13, 14)], default=1024)
         events = [(p.is_request(), p) for p in packets
                   if p in requests or (p in answers and p.dqpn == peer)]
-        found.append(Flow(qpn, peer, dst, src, mtu, events))
+        found.append(Flow(service, qpn, peer, dst, src, mtu, events))
     return found
 
 

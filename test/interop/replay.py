@@ -40,7 +40,8 @@ NO_QP_RIGHT = ('err_qp_noaccess',)
 SMALL_RECEIVE = ('err_recv_too_small',)
 # The network lost answers before they were captured.
 LOST_ANSWERS = ('lost_acks', 'lost_read_resp')
-OTHER_SERVICES = ('uc_', 'ud_', 'cm_rej', 'cm_udaddy')
+OTHER_SERVICES = ('ud_', 'cm_rej', 'cm_udaddy')
+TYPE = {capture.RC: 2, capture.UC: 3}           # enum ibv_qp_type
 
 
 class Differs(Exception):
@@ -103,7 +104,8 @@ def start_qp(host, name, flow, rq_psn, sq_psn, ours):
     rights = 0 if ours and name in NO_QP_RIGHT else ALL
     rnr = sum(p.syndrome == RNR | 12 for p in answers(flow))
     retries = max(0, rnr - 1) if name == 'err_rnr_exhaust' else 7
-    host.do('qp', qpn, peer, rq_psn, sq_psn, flow.mtu, rights, retries, gid.hex(), peer_gid.hex())
+    host.do('qp', qpn, peer, rq_psn, sq_psn, flow.mtu, rights, retries, TYPE[flow.service], gid.hex(),
+            peer_gid.hex())
 
 
 # ---- as responder
@@ -284,7 +286,7 @@ def side_by_side(theirs, ours):
 def sent_alike(p, ours):
     """AckReq is the sender's choice (B5); MigReq is N2."""
     return all(getattr(p, what) == getattr(ours, what) for what in (
-        'op', 'psn', 'dqpn', 'solicited', 'va', 'key', 'length', 'imm', 'swap_add', 'compare', 'payload'))
+        'opcode', 'psn', 'dqpn', 'solicited', 'va', 'key', 'length', 'imm', 'swap_add', 'compare', 'payload'))
 
 
 class Requester:
@@ -315,8 +317,8 @@ class Requester:
 
     def check_completions(self):
         want = [('send', n, 0) for n in range(len(self.messages))]
-        last = answers(self.flow)[-1]
-        if kind(last) in ('nak', 'rnr'):
+        last = (answers(self.flow) or [None])[-1]
+        if last and kind(last) in ('nak', 'rnr'):
             status = STATUS[last.syndrome] if kind(last) == 'nak' else RNR_RETRY_EXC
             want = [('send', n, status if not n else 5) for n in range(len(self.messages))]
         have = [c[:3] for c in self.host.completions]
@@ -396,7 +398,7 @@ def main(program, words):
         if not all(w in name for w in words):
             continue
         if name.startswith(OTHER_SERVICES):
-            print('skipped %s: not of the RC service' % name)
+            print('skipped %s: not of the RC or UC service' % name)
             total[2] += 1
             continue
         for flow in capture.flows(path):

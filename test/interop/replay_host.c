@@ -127,6 +127,7 @@ cmd_qp(void)
 				      .max_rd_atomic = 16, .max_dest_rd_atomic = 16 };
 	want.attr.access_flags = (uint32_t)number();
 	want.attr.rnr_retry = (uint8_t)number();
+	want.type = (uint32_t)number();
 	add_mr("local", 0, LOCAL_SIZE, MEM_LOCAL_WRITE);
 	q = host_qp_add(&h, "qp", &want);
 	if (!q)
