@@ -39,8 +39,6 @@ start_cores(void)
 {
 	int rc = start_stack(CORES);
 
-	/* three threads that spin may be more than there are CPUs: who waits for its turn is not dead */
-	ack_timeout = 17;
 	return rc ? rc : open_client();
 }
 

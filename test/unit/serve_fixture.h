@@ -72,7 +72,15 @@ start_stack(const char *cores)
 {
 	const struct setting_text t = { .port = "loop", .ip = "10.11.0.1/24", .cores = cores };
 	char why[256] = "";
-	int rc = stack_start(&t, false, 0, why, sizeof(why));
+	int rc;
+
+	if (stack_running()) {	/* a case that failed left it */
+		if (w.cl.handle)
+			local->close(&w.cl);
+		(void)stack_stop();
+	}
+	w.cl.handle = NULL;
+	rc = stack_start(&t, false, 0, why, sizeof(why));
 
 	if (rc < 0)
 		printf("start: %d %s\n", rc, why);
@@ -132,7 +140,8 @@ rtr_attr(uint32_t peer)
 	return attr;
 }
 
-static uint8_t ack_timeout = 12;	/* 4.096 us * 2^12: 17 ms */
+static uint8_t ack_timeout = 17;	/* 4.096 us * 2^17: a tool may slow all of it down; 17 ms where frames
+					 * are lost */
 
 static int
 to_rts(struct end *e)
@@ -205,6 +214,7 @@ static int
 end_world(void)
 {
 	local->close(&w.cl);
+	w.cl.handle = NULL;
 	close(w.ch.fd);
 	free(w.buf);
 	return stack_stop();

@@ -53,6 +53,7 @@ start(enum lazy_how how, bool takes, uint32_t lose)
 
 	lazy_set(LAZY_AT_ONCE, true, 0);
 	lazy.chains = lazy.spoilt = lazy.asked = 0;	/* there is no port now */
+	ack_timeout = lose ? 12 : 17;
 	rc = start_world("inline");
 	if (rc < 0)
 		return rc;
@@ -150,7 +151,14 @@ completes(uint64_t wr_id, uint32_t status)
 {
 	struct plx_cqe c;
 
-	return poll(&c) && c.wr_id == wr_id && c.status == status;
+	if (!poll(&c)) {
+		printf("work request %" PRIu64 " does not complete\n", wr_id);
+		return false;
+	}
+	if (c.wr_id == wr_id && c.status == status)
+		return true;
+	printf("work request %" PRIu64 " completes with status %u\n", (uint64_t)c.wr_id, c.status);
+	return false;
 }
 
 /* One after the other; each buffer is gone when it may be. */
