@@ -72,19 +72,28 @@ struct modify {
 	struct qp_path path;		/* for an address vector */
 };
 
+/* Is it a change that the table has (E1), and this version? There is one path, always MIGRATED. */
+static int
+may_change(const struct qp *qp, const struct ctl_modify_qp *m)
+{
+	uint32_t from = qp_state(qp), to = m->mask & QPM_STATE ? m->attr.qp_state : from;
+	int rc = qp_state_check(qp_conf(qp)->type, from, to, m->mask);
+
+	return rc == 0 && (m->mask & QPM_ALT_PATH) ? -EOPNOTSUPP : rc;
+}
+
 /* On the QP's core. */
 static int
 check(struct core *c, void *arg)
 {
 	struct modify *mod = arg;
 	const struct ctl_modify_qp *m = mod->m;
-	uint32_t from = qp_state(mod->q->e.qp), to = m->mask & QPM_STATE ? m->attr.qp_state : from;
 	struct qp_attr now;
 
 	(void)c;
 	qp_query(mod->q->e.qp, &now);
 	mod->peer = m->mask & QPM_DEST_QPN ? m->attr.dest_qp_num : now.dest_qpn;
-	return qp_state_check(qp_conf(mod->q->e.qp)->type, from, to, m->mask);
+	return may_change(mod->q->e.qp, m);
 }
 
 /* On the port's core. */
@@ -134,9 +143,8 @@ modify(struct core *c, void *arg)
 	struct modify *mod = arg;
 	struct qpair *q = mod->q;
 	struct ctl_modify_qp *m = mod->m;
-	uint32_t from = qp_state(q->e.qp), to = m->mask & QPM_STATE ? m->attr.qp_state : from;
 	struct qp_attr attr;
-	int rc = qp_state_check(qp_conf(q->e.qp)->type, from, to, m->mask);
+	int rc = may_change(q->e.qp, m);
 
 	if (rc < 0)
 		return rc;
@@ -208,8 +216,6 @@ serve_modify_qp(struct client *cl, struct ctl_modify_qp *m)
 
 	if (!q)
 		return -EINVAL;
-	if (m->mask & (QPM_ALT_PATH | QPM_PATH_MIG_STATE))
-		return -EOPNOTSUPP;
 	rc = m->mask & QPM_AV ? ah_check(&m->attr.ah) : 0;
 	if (rc == 0)
 		rc = modify_qp(cl->stack, &mod);
