@@ -335,7 +335,7 @@ post_send__state(void)
 		int err;
 	} table[] = {
 		{ IBV_QPS_RESET, EINVAL }, { IBV_QPS_INIT, EINVAL }, { IBV_QPS_RTR, EINVAL },
-		{ IBV_QPS_RTS, 0 }, { IBV_QPS_SQD, 0 }, { IBV_QPS_ERR, 0 },
+		{ IBV_QPS_RTS, 0 }, { IBV_QPS_SQD, 0 }, { IBV_QPS_SQE, 0 }, { IBV_QPS_ERR, 0 },
 	};
 	struct ibv_send_wr wr, *bad;
 	struct world w;

@@ -24,6 +24,7 @@ struct world_conf {
 	int sig_all;
 	int cqe;
 	uint32_t send_wr, recv_wr, sge, inline_data;
+	enum ibv_qp_type type;	/* 0: RC */
 };
 
 static inline void
@@ -42,7 +43,7 @@ world_qp(struct world *w, const struct world_conf *c)
 	struct ibv_qp_init_attr init = {
 		.send_cq = w->cq,
 		.recv_cq = w->cq,
-		.qp_type = IBV_QPT_RC,
+		.qp_type = c->type ? c->type : IBV_QPT_RC,
 		.sq_sig_all = c->sig_all,
 		.cap = { c->send_wr ? c->send_wr : 16, c->recv_wr ? c->recv_wr : 16,
 			 c->sge ? c->sge : 4, c->sge ? c->sge : 4, c->inline_data },
