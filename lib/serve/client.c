@@ -4,8 +4,10 @@
  * its objects. Control threads, under the stack's lock.
  */
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "serve/object.h"
@@ -116,6 +118,16 @@ close_fds:
 free_client:
 	free(cl);
 	return rc;
+}
+
+bool
+client_may_control(const struct client *cl)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { { 0 } };
+
+	(void)cl;	/* it is this process, and its thread asks */
+	return syscall(SYS_capget, &head, data) == 0 && (data[0].effective & 1u << CAP_NET_RAW);
 }
 
 void

@@ -82,14 +82,14 @@ serve_query_device(struct client *cl, struct ctl_query_device *m)
 	return 0;
 }
 
-/* A 16-bit counter of the book, of all cores; it stays at its end (A16). */
+/* A 16-bit counter of the book, of all cores; it stays at its end (A16, F1). */
 static uint32_t
-bad_pkeys(const struct stack *s)
+dropped(const struct stack *s, enum drop_reason why)
 {
 	uint64_t n = 0;
 
 	for (uint32_t i = 0; i < eng_num_cores(s->eng); i++)
-		n += cnt_read(&core_counters(eng_core(s->eng, i))->drop[DROP_PKEY]);
+		n += cnt_read(&core_counters(eng_core(s->eng, i))->drop[why]);
 	return n < UINT16_MAX ? (uint32_t)n : UINT16_MAX;
 }
 
@@ -108,7 +108,8 @@ serve_query_port(struct client *cl, struct ctl_query_port *m)
 		.active_mtu = mtu_enum_for_port(eng_port(s->eng)->ip_mtu),
 		.gid_tbl_len = NET_MAX_GIDS,
 		.pkey_tbl_len = 1,
-		.bad_pkey_cntr = bad_pkeys(s),
+		.bad_pkey_cntr = dropped(s, DROP_PKEY),
+		.qkey_viol_cntr = dropped(s, DROP_QKEY),
 		.port_cap_flags = PORT_IP_BASED_GIDS,
 		.max_msg_sz = 1u << 31,
 		.active_width = WIDTH_4X,

@@ -225,5 +225,7 @@ void client_reclaim(struct client *cl);
 /* client.c. 0 or -errno; stack's lock held. */
 int client_open(struct stack *s, struct client **out, int *app_async_fd);
 void client_close(struct client *cl);
+/* May the caller set a Q_Key that is controlled (F2)? As a kernel: who has CAP_NET_RAW. */
+bool client_may_control(const struct client *cl);
 
 #endif

@@ -22,6 +22,7 @@ attr_to_core(struct qp_attr *to, const struct ctl_qp_attr *from)
 		.cur_state = from->cur_qp_state,
 		.path_mtu = from->path_mtu,
 		.path_mig_state = from->path_mig_state,
+		.qkey = from->qkey,
 		.rq_psn = from->rq_psn,
 		.sq_psn = from->sq_psn,
 		.dest_qpn = from->dest_qp_num,
@@ -46,6 +47,7 @@ attr_from_core(struct ctl_qp_attr *to, const struct qp_attr *from)
 		.cur_qp_state = from->cur_state,
 		.path_mtu = from->path_mtu,
 		.path_mig_state = from->path_mig_state,
+		.qkey = from->qkey,
 		.rq_psn = from->rq_psn,
 		.sq_psn = from->sq_psn,
 		.dest_qp_num = from->dest_qpn,
@@ -216,6 +218,8 @@ serve_modify_qp(struct client *cl, struct ctl_modify_qp *m)
 
 	if (!q)
 		return -EINVAL;
+	if ((m->mask & QPM_QKEY) && (m->attr.qkey & QKEY_CONTROLLED) && !client_may_control(cl))
+		return -EPERM;
 	rc = m->mask & QPM_AV ? ah_check(&m->attr.ah) : 0;
 	if (rc == 0)
 		rc = modify_qp(cl->stack, &mod);

@@ -36,6 +36,7 @@
 	X(ACCESS, "unreliable: the QP does not allow such a request") \
 	X(NO_RECV, "unreliable: no receive was posted for it") \
 	X(MSG_LENGTH, "unreliable: not as long as its message says, or longer than the receive") \
+	X(QKEY, "Q_Key is not the QP's") \
 	X(RKEY, "unreliable: its key gives no right to the memory it names") \
 	X(NOT_ROCE, "neither RoCE nor ARP, ND or ICMP echo for us") \
 	X(NEIGH_QUEUE, "neighbour unresolved") \

@@ -21,11 +21,11 @@ struct frame_bth {
 	bool se, ack_req;
 };
 
-/* Takes the next slot and writes all headers up to the BTH; the extension headers that `op` has and
- * then the payload are the caller's. False: the outbox is full. */
+/* Takes the next slot and writes all headers up to the BTH, by this path to that QP; the extension headers
+ * that `op` has and then the payload are the caller's. False: the outbox is full. */
 static inline bool
-frame_open(struct frame *f, struct qp *qp, struct xport *x, const struct frame_bth *b,
-	   uint32_t payload_len)
+frame_open_to(struct frame *f, const struct qp *qp, struct xport *x, const struct frame_bth *b,
+	      uint32_t payload_len, const struct wire_tmpl *t, uint32_t dest_qpn)
 {
 	struct out_slot *slot = out_get(x->out);
 	uint8_t opcode = wire_opcode(qp->kind->class, b->op);
@@ -36,7 +36,7 @@ frame_open(struct frame *f, struct qp *qp, struct xport *x, const struct frame_b
 		.ack_req = b->ack_req,
 		.pad = (uint8_t)(-payload_len & 3u),	/* A11 */
 		.pkey = PKEY_DEFAULT,
-		.dest_qpn = qp->attr.dest_qpn,
+		.dest_qpn = dest_qpn,
 		.psn = b->psn,
 	};
 	uint32_t ib_len = WIRE_BTH_LEN + wire_op_info[opcode].ext_len + payload_len + bth.pad;
@@ -46,15 +46,22 @@ frame_open(struct frame *f, struct qp *qp, struct xport *x, const struct frame_b
 	f->data = slot->data;
 	f->payload_len = payload_len;
 	f->pad = bth.pad;
-	f->at = wire_put_bth(wire_put_tmpl(slot->data, &qp->attr.path.tmpl, ib_len), &bth);
+	f->at = wire_put_bth(wire_put_tmpl(slot->data, t, ib_len), &bth);
 	return true;
+}
+
+/* The same to the peer of a connected QP. */
+static inline bool
+frame_open(struct frame *f, struct qp *qp, struct xport *x, const struct frame_bth *b,
+	   uint32_t payload_len)
+{
+	return frame_open_to(f, qp, x, b, payload_len, &qp->attr.path.tmpl, qp->attr.dest_qpn);
 }
 
 /* The payload stands at f->at: pad, ICRC, and the slot is filled. Returns the frame's length. */
 static inline uint32_t
-frame_seal(struct frame *f, struct qp *qp, struct xport *x)
+frame_seal_to(struct frame *f, struct xport *x, const struct wire_tmpl *t, uint8_t way)
 {
-	const struct wire_tmpl *t = &qp->attr.path.tmpl;
 	uint8_t *end = f->at + f->payload_len;
 	uint32_t len;
 
@@ -62,8 +69,14 @@ frame_seal(struct frame *f, struct qp *qp, struct xport *x)
 	end += f->pad;
 	wire_icrc_seal(f->data + t->l3, t->ip6, (size_t)(end - f->data) - t->l3);
 	len = (uint32_t)(end - f->data) + WIRE_ICRC_LEN;
-	out_put(x->out, len, qp->attr.path.way);
+	out_put(x->out, len, way);
 	return len;
+}
+
+static inline uint32_t
+frame_seal(struct frame *f, struct qp *qp, struct xport *x)
+{
+	return frame_seal_to(f, x, &qp->attr.path.tmpl, qp->attr.path.way);
 }
 
 /* The payload stays where it is, at ext->data, and is read once, for the ICRC; the headers end at

@@ -25,6 +25,13 @@ admits_peer(const struct qp *qp, const struct wire_pkt *pkt)
 	return DROP_NONE;
 }
 
+/* From anybody who knows the Q_Key (F1). */
+static enum drop_reason
+admits_qkey(const struct qp *qp, const struct wire_pkt *pkt)
+{
+	return pkt->deth.qkey == qp->attr.qkey ? DROP_NONE : DROP_QKEY;
+}
+
 /* A class without responses: wire_parse() knows none. */
 static void
 no_response(struct qp *qp, struct xport *x, const struct wire_pkt *pkt)
@@ -63,6 +70,17 @@ static const struct qp_kind kinds[QPT_COUNT] = {
 		.rx_response = no_response,
 		.send = req_uc_send,
 		.expire = req_uc_expire,
+	},
+	[QPT_UD] = {
+		.class = WIRE_UD,
+		.has_sq = true,
+		.has_rq = true,
+		.wr_ops = WR(SEND) | WR(SEND_IMM),
+		.admits = admits_qkey,
+		.rx_request = resp_ud_rx,
+		.rx_response = no_response,
+		.send = req_ud_send,
+		.expire = req_ud_expire,
 	},
 };
 

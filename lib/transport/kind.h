@@ -28,7 +28,8 @@ struct qp_kind {
 	bool has_sq, has_rq;	/* a queue that it has not has no WQEs and needs no CQ */
 	bool acked;		/* a send is done when it is acknowledged; otherwise when it was sent (F8) */
 	bool ends;		/* a send that fails here ends the QP, not only its send queue (E7) */
-	uint8_t patience;	/* not acked: ACK timeout that a send waits for a neighbour; acked: 0 */
+	/* not acked, with a path: ACK timeout that a send waits for a neighbour; else 0 */
+	uint8_t patience;
 	uint32_t wr_ops;	/* 1 << enum wr_opcode: what may stand in its send queue */
 
 	/* Whether a packet of its class comes from somebody it listens to (B29, C32, F1). */

@@ -76,7 +76,8 @@ enum wc_opcode {		/* enum ibv_wc_opcode */
 	WC_RECV_RDMA_WITH_IMM = 129,
 };
 
-#define WC_WITH_IMM 2		/* enum ibv_wc_flags */
+#define WC_GRH 1		/* enum ibv_wc_flags */
+#define WC_WITH_IMM 2
 
 enum wc_status {		/* enum ibv_wc_status */
 	WC_SUCCESS = 0,
@@ -106,6 +107,7 @@ enum qp_event_no {		/* enum ibv_event_type */
 	EV_NONE = 255,
 };
 
+#define QKEY_CONTROLLED 0x80000000u	/* F2 */
 #define PATH_MIGRATED 0		/* enum ibv_mig_state */
 #define MAX_MSG_SZ (1u << 31)	/* C18, B30 */
 #define PKEY_DEFAULT 0xffffu	/* the table's only entry (A16) */

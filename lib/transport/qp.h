@@ -98,6 +98,7 @@ struct qp_attr {
 	uint32_t path_mig_state;
 	uint32_t rq_psn, sq_psn;
 	uint32_t dest_qpn;
+	uint32_t qkey;
 	uint32_t access_flags;
 	uint16_t pkey_index;
 	uint8_t port_num;

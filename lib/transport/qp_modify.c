@@ -43,6 +43,7 @@ apply(struct qp_attr *to, uint32_t mask, const struct qp_attr *from)
 	APPLY(QPM_ACCESS_FLAGS, access_flags);
 	APPLY(QPM_PKEY_INDEX, pkey_index);
 	APPLY(QPM_PORT, port_num);
+	APPLY(QPM_QKEY, qkey);
 	APPLY(QPM_AV, path);
 	APPLY(QPM_PATH_MTU, path_mtu);
 	APPLY(QPM_TIMEOUT, timeout);
@@ -99,7 +100,8 @@ static void
 enter_rtr(struct qp *qp, struct xport *x)
 {
 	(void)x;
-	qp->mtu = mtu_bytes(qp->attr.path_mtu);
+	/* who has no path has the port's */
+	qp->mtu = mtu_bytes(qp->attr.path_mtu ? qp->attr.path_mtu : mtu_enum_for_port(qp->conf.port_ip_mtu));
 	resp_init(qp);
 }
 

@@ -106,23 +106,6 @@ window(struct req_job *job)
 	return REQ_BUILD;
 }
 
-/* The payload straight from the SGEs or the WQE into the frame. */
-static bool
-put_payload(struct req_job *job, struct frame *f, uint32_t at, uint32_t len)
-{
-	const struct req_copy *c = &job->qp->tx;
-	struct mem_sgl sgl;
-
-	if (!len)
-		return true;
-	if (c->wqe.w.flags & PLX_WQE_INLINE) {
-		memcpy(f->at, c->wqe.data + at, len);
-		return true;
-	}
-	sgl = req_sgl(job->qp, c);
-	return mem_sgl_read(job->x->mrs, &sgl, at, f->at, len) == MEM_OK;
-}
-
 /* The payload may stay in the program's memory: the port can gather, it is long enough to pay, and lies
  * in one piece. Never what was posted inline, whose place in the ring the program writes again, nor
  * what goes to ourselves. */
@@ -156,7 +139,7 @@ finish(struct req_job *job, struct frame *f, uint32_t at, uint32_t len)
 		cnt_add(job->x->cnt, CNT_TX_EXTERNAL, 1);
 		return true;
 	}
-	if (!put_payload(job, f, at, len))
+	if (!req_put_payload(qp, job->x, at, f->at, len))
 		return false;
 	job->frame_len = frame_seal(f, qp, job->x);
 	return true;

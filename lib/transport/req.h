@@ -3,6 +3,8 @@
 #ifndef TRANSPORT_REQ_H
 #define TRANSPORT_REQ_H
 
+#include <string.h>
+
 #include "transport/qp_priv.h"
 
 /* What a wr opcode is made of. */
@@ -39,6 +41,24 @@ void req_identify(struct qp *qp, uint32_t index);
 /* The SGEs of a copy. */
 struct mem_sgl req_sgl(const struct qp *qp, const struct req_copy *c);
 
+/* The payload of the WQE that is worked on, from its byte `at` on, straight from the SGEs or the WQE into a
+ * frame. False: its memory was deregistered meanwhile. */
+static inline bool
+req_put_payload(const struct qp *qp, const struct xport *x, uint32_t at, uint8_t *to, uint32_t len)
+{
+	const struct req_copy *c = &qp->tx;
+	struct mem_sgl sgl;
+
+	if (!len)
+		return true;
+	if (c->wqe.w.flags & PLX_WQE_INLINE) {
+		memcpy(to, c->wqe.data + at, len);
+		return true;
+	}
+	sgl = req_sgl(qp, c);
+	return mem_sgl_read(x->mrs, &sgl, at, to, len) == MEM_OK;
+}
+
 /* The packets of a READ request that begins at PSN `at` of `wr`: up to the end of its piece. */
 uint32_t req_chunk_left(const struct req *req, const struct req_wr *wr, struct psn at);
 
@@ -49,6 +69,13 @@ enum req_sent req_send(struct qp *qp, struct xport *x, uint32_t *len);
 /* req_uc.c: the same where nobody acknowledges; and the end of waiting for a neighbour. */
 enum req_sent req_uc_send(struct qp *qp, struct xport *x, uint32_t *len);
 void req_uc_expire(struct qp *qp, struct xport *x);
+
+/* The WQE at head was sent, all of it. What still reads its memory holds its completion back. */
+void req_unacked_done(struct qp *qp, struct xport *x);
+
+/* req_ud.c: a datagram, by the address handle of its WQE; and the time to look for that again. */
+enum req_sent req_ud_send(struct qp *qp, struct xport *x, uint32_t *len);
+void req_ud_expire(struct qp *qp, struct xport *x);
 
 /* There are WQEs not sent, or packets not acknowledged. */
 bool req_has_work(const struct qp *qp);

@@ -8,9 +8,8 @@
 
 #include "transport/retry.h"
 
-/* The WQE at head was sent, all of it. What still reads its memory holds its completion back. */
-static void
-sent(struct qp *qp, struct xport *x)
+void
+req_unacked_done(struct qp *qp, struct xport *x)
 {
 	status_send(qp, x, FAULT_NONE, 0);
 	sq_set_head(&qp->sq, qp->req.done);
@@ -26,7 +25,7 @@ req_uc_send(struct qp *qp, struct xport *x, uint32_t *len)
 		return res;
 	qp->req.una = qp->req.next;
 	if (qp->req.head != qp->req.cur)
-		sent(qp, x);
+		req_unacked_done(qp, x);
 	return REQ_SENT;
 }
 
@@ -45,7 +44,7 @@ lose(struct qp *qp, struct xport *x)
 	req->una = req->next = req->max = psn_add(wr->first, wr->npsn);
 	req->cur++;
 	cnt_add(x->cnt, CNT_TX_UNREACHED, 1);
-	sent(qp, x);
+	req_unacked_done(qp, x);
 	return true;
 }
 

@@ -13,6 +13,9 @@ void resp_rx(struct qp *qp, struct xport *x, const struct wire_pkt *pkt);
 /* The same of an unreliable connection. */
 void resp_uc_rx(struct qp *qp, struct xport *x, const struct wire_pkt *pkt);
 
+/* A datagram. */
+void resp_ud_rx(struct qp *qp, struct xport *x, const struct wire_pkt *pkt);
+
 /* One packet on its way through the responder. */
 struct resp_job {
 	struct qp *qp;

@@ -150,6 +150,7 @@ resp_complete(struct resp_job *job)
 		.has_imm = imm,
 		.solicited = pkt->se,
 		.write = resp_has(job, WIRE_WRITE),
+		.src_qpn = job->qp->attr.dest_qpn,
 	});
 }
 

@@ -83,6 +83,8 @@
 	  "nobody answered for the peer's address or the gateway to it: nothing could be sent") \
 	X(0x1a, ASKED_AGAIN, 0, WC_RETRY_EXC_ERR, EV_NONE, \
 	  "the same packet was lost again and again, more often than retry_cnt allows") \
+	X(0x1b, NO_AH, 0, WC_LOC_QP_OP_ERR, EV_NONE, \
+	  "the request's address handle was destroyed before it was sent, or is of another PD") \
 	/* both */ \
 	X(0x30, FLUSHED, 0, WC_WR_FLUSH_ERR, EV_NONE, \
 	  "the program moved it to the error state") \
@@ -130,7 +132,8 @@ void status_forget_held(struct qp *qp, struct xport *x);
 struct status_recv {
 	uint32_t byte_len;
 	uint32_t imm;
-	bool has_imm, solicited, write;
+	bool has_imm, solicited, write, grh;
+	uint32_t src_qpn;
 };
 void status_recv_ok(struct qp *qp, struct xport *x, const struct status_recv *r);
 
