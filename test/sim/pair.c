@@ -261,12 +261,16 @@ make_queues(struct pair_qp *q, const struct pair_conf *pc, struct qp_conf *c)
 	}
 }
 
-/* What must come with the change to each state; the reliable ones want more. */
+/* What must come with the change to each state; the reliable ones want more, datagrams less. */
 static uint32_t
 mask_to(uint32_t state, uint32_t type)
 {
 	bool rc = type == QPT_RC;
 
+	if (type == QPT_UD && state == QPS_INIT)
+		return QPM_STATE | QPM_PKEY_INDEX | QPM_PORT | QPM_QKEY;
+	if (type == QPT_UD && state == QPS_RTR)
+		return QPM_STATE;
 	switch (state) {
 	case QPS_INIT:
 		return QPM_STATE | QPM_PKEY_INDEX | QPM_PORT | QPM_ACCESS_FLAGS;
@@ -284,7 +288,7 @@ connect_qp(struct pair_qp *q, const struct pair_conf *pc)
 {
 	struct pair_side *s = q->side;
 	struct qp_attr a = {
-		.port_num = 1, .access_flags = pc->access, .path_mtu = pc->mtu,
+		.port_num = 1, .qkey = PAIR_QKEY, .access_flags = pc->access, .path_mtu = pc->mtu,
 		.dest_qpn = QPN(!s->index, q->index), .sq_psn = pc->psn[s->index],
 		.rq_psn = pc->psn[!s->index],
 		.max_rd_atomic = pc->max_rd_atomic, .max_dest_rd_atomic = pc->max_rd_atomic,
@@ -313,11 +317,20 @@ make_qp(struct pair_side *s, uint32_t n, const struct pair_conf *pc)
 	q->index = n;
 	make_queues(q, pc, &c);
 	make_path(&q->path, s->index, pc->ip6);
+	seqcell_set(&s->ah.path, &q->path);
 	q->qp = zeroed(qp_size());
 	if (qp_init(q->qp, &c))
 		assert(!"conf");
 	demux_add(s->demux, c.qpn, q->qp);
 	connect_qp(q, pc);
+}
+
+static const struct ah *
+ah_of(void *arg, uint32_t handle)
+{
+	const struct pair_side *s = arg;
+
+	return handle == PAIR_AH ? &s->ah : NULL;
 }
 
 static void
@@ -341,6 +354,9 @@ make_side(struct pair *p, uint32_t index)
 	p->out[index].box = (struct outbox){ .slot = p->out[index].slot, .cap = SLOTS };
 	xport_init(&s->x, &p->out[index].box, s->mrs, &s->cnt, NULL);
 	s->x.max_inflight = p->conf.max_inflight;
+	s->x.ah_of = ah_of;
+	s->x.ah_arg = s;
+	s->ah.pd = s->ah.gen = 1;
 	s->demux = demux_new();
 }
 

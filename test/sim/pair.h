@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "gather.h"
+#include "transport/ah.h"
 #include "transport/demux.h"
 #include "transport/qp.h"
 #include "wire.h"
@@ -19,6 +20,8 @@
 #define PAIR_MEM (4u << 20)	/* bytes of memory a side, between two red zones */
 #define PAIR_RED 4096u
 #define PAIR_QPS 16u	/* of a side, at most */
+#define PAIR_AH 1u	/* the address handle of the other side; gen is 1 too */
+#define PAIR_QKEY 0x11111111u	/* of all UD QPs */
 
 struct pair_conf {
 	uint32_t type;		/* enum ibv_qp_type; 0: RC */
@@ -71,6 +74,7 @@ struct pair_side {
 	struct mr_table *mrs;
 	struct demux *demux;
 	struct mr *mr;		/* all of `mem`, every right */
+	struct ah ah;		/* PAIR_AH, from the first QP on */
 	uint8_t *mem;		/* PAIR_MEM bytes; its addresses are the iova too */
 	struct pair_qp q[PAIR_QPS];
 };

@@ -227,6 +227,17 @@ asked_again(struct pair *p)
 	send(p, wr_of(p, WR_RDMA_READ), pair_sge(&p->side[0], 0, 4000));
 }
 
+/* A handle of that number, but an older one. */
+static void
+no_ah(struct pair *p)
+{
+	struct plx_sq_wqe w = wr_of(p, WR_SEND);
+
+	w.ud.ah = PAIR_AH;
+	w.ud.ah_gen = 0;
+	send(p, w, pair_sge(&p->side[0], 0, 8));
+}
+
 static void
 flushed(struct pair *p)
 {
@@ -292,15 +303,16 @@ static const struct cause {
 	  "timeout 8 (1.048 ms each) [status 12, code 0x19]" },
 	{ FAULT_ASKED_AGAIN, 0, asked_again, "; RDMA READ wr_id 0x5e, PSN 101; 2 of 2 retries used; "
 	  "no NAK received [status 12, code 0x1a]" },
+	{ FAULT_NO_AH, 0, no_ah, "; SEND wr_id 0x5e, PSN 100 [status 2, code 0x1b]" },
 	{ FAULT_FLUSHED, 0, flushed, " [status 5, code 0x30]" },
 	{ FAULT_CQ_OVERFLOW, 0, cq_overflow, " [status 5, code 0x31]" },
 };
 
-/* The one that takes no NAK to end it. */
+/* Some have one type alone: where no NAK ends it, and where each WR has an address. */
 static uint32_t
 type_of(const struct cause *c)
 {
-	return c->fault == FAULT_KEY_GUESSED ? QPT_UC : QPT_RC;
+	return c->fault == FAULT_KEY_GUESSED ? QPT_UC : c->fault == FAULT_NO_AH ? QPT_UD : QPT_RC;
 }
 
 static bool
@@ -321,8 +333,9 @@ sentence(const struct cause *c, const struct qp_why *why)
 	if (!ends_with(text, want))
 		printf("is    %s\nnot  %s\n", text, want);
 	CHECK(ends_with(text, want));
-	CHECK(strncmp(text, type_of(c) == QPT_UC ? "UC QP 0x" : "RC QP 0x", 8) == 0);
-	CHECK(strstr(text, " of 10.0.0.") != NULL);
+	CHECK(strncmp(text, type_of(c) == QPT_UC ? "UC QP 0x" : type_of(c) == QPT_UD ? "UD QP 0x" :
+		      "RC QP 0x", 8) == 0);
+	CHECK((strstr(text, " of 10.0.0.") != NULL) == (type_of(c) != QPT_UD));
 	CHECK(strchr(text, '\n') == NULL);
 }
 
