@@ -60,11 +60,13 @@ def programs(few):
 # What the other end's queues cannot take is lost, and who receives waits for all of it: little at a time.
 SERVICES = (
     (['-c', 'UC', '-s', '3001'], ('send', 'write')),
+    (['--use-srq', '-s', '3001'] + PATIENCE, ('send',)),
 )
 
 
 def services():
     yield ['ibv_uc_pingpong', '-c', '-s', '20000', '-n', '24']
+    yield ['ibv_srq_pingpong', '-c', '-s', '20000', '-n', '8', '-q', '4']
     for words, ops in SERVICES:
         for op in ops:
             for kind in ('bw', 'lat'):
