@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is a number called, and what is a rate worth? Pure; any thread. */
+/*
+ * What is a number called, and what is a rate worth? Pure; any thread. The names are those that
+ * libibverbs gives: programs and people look for them in what is printed.
+ */
 #include "verbs/verbs_priv.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -19,25 +22,25 @@ plx_wc_status_str(enum ibv_wc_status status)
 		[IBV_WC_LOC_QP_OP_ERR] = "local QP operation error",
 		[IBV_WC_LOC_EEC_OP_ERR] = "local EE context operation error",
 		[IBV_WC_LOC_PROT_ERR] = "local protection error",
-		[IBV_WC_WR_FLUSH_ERR] = "work request flushed",
-		[IBV_WC_MW_BIND_ERR] = "memory window bind error",
-		[IBV_WC_BAD_RESP_ERR] = "bad response",
+		[IBV_WC_WR_FLUSH_ERR] = "Work Request Flushed Error",
+		[IBV_WC_MW_BIND_ERR] = "memory management operation error",
+		[IBV_WC_BAD_RESP_ERR] = "bad response error",
 		[IBV_WC_LOC_ACCESS_ERR] = "local access error",
-		[IBV_WC_REM_INV_REQ_ERR] = "remote side: invalid request",
+		[IBV_WC_REM_INV_REQ_ERR] = "remote invalid request error",
 		[IBV_WC_REM_ACCESS_ERR] = "remote access error",
 		[IBV_WC_REM_OP_ERR] = "remote operation error",
-		[IBV_WC_RETRY_EXC_ERR] = "transport retries used up",
-		[IBV_WC_RNR_RETRY_EXC_ERR] = "RNR retries used up",
-		[IBV_WC_LOC_RDD_VIOL_ERR] = "local RDD violation",
-		[IBV_WC_REM_INV_RD_REQ_ERR] = "remote side: invalid RD request",
-		[IBV_WC_REM_ABORT_ERR] = "remote side: operation aborted",
+		[IBV_WC_RETRY_EXC_ERR] = "transport retry counter exceeded",
+		[IBV_WC_RNR_RETRY_EXC_ERR] = "RNR retry counter exceeded",
+		[IBV_WC_LOC_RDD_VIOL_ERR] = "local RDD violation error",
+		[IBV_WC_REM_INV_RD_REQ_ERR] = "remote invalid RD request",
+		[IBV_WC_REM_ABORT_ERR] = "aborted error",
 		[IBV_WC_INV_EECN_ERR] = "invalid EE context number",
 		[IBV_WC_INV_EEC_STATE_ERR] = "invalid EE context state",
 		[IBV_WC_FATAL_ERR] = "fatal error",
-		[IBV_WC_RESP_TIMEOUT_ERR] = "response timeout",
+		[IBV_WC_RESP_TIMEOUT_ERR] = "response timeout error",
 		[IBV_WC_GENERAL_ERR] = "general error",
-		[IBV_WC_TM_ERR] = "tag matching error",
-		[IBV_WC_TM_RNDV_INCOMPLETE] = "tag matching: rendezvous incomplete",
+		[IBV_WC_TM_ERR] = "TM error",
+		[IBV_WC_TM_RNDV_INCOMPLETE] = "TM software rendezvous",
 	};
 
 	return name_of(names, COUNT(names), (int)status);
@@ -79,25 +82,25 @@ plx_event_type_str(enum ibv_event_type event)
 {
 	static const char *const names[] = {
 		[IBV_EVENT_CQ_ERR] = "CQ error",
-		[IBV_EVENT_QP_FATAL] = "QP: fatal local error",
-		[IBV_EVENT_QP_REQ_ERR] = "QP: invalid request from the peer",
-		[IBV_EVENT_QP_ACCESS_ERR] = "QP: access violation by the peer",
-		[IBV_EVENT_COMM_EST] = "QP: communication established",
-		[IBV_EVENT_SQ_DRAINED] = "QP: send queue drained",
-		[IBV_EVENT_PATH_MIG] = "QP: path migrated",
-		[IBV_EVENT_PATH_MIG_ERR] = "QP: path migration failed",
-		[IBV_EVENT_DEVICE_FATAL] = "device: fatal error",
+		[IBV_EVENT_QP_FATAL] = "local work queue catastrophic error",
+		[IBV_EVENT_QP_REQ_ERR] = "invalid request local work queue error",
+		[IBV_EVENT_QP_ACCESS_ERR] = "local access violation work queue error",
+		[IBV_EVENT_COMM_EST] = "communication established",
+		[IBV_EVENT_SQ_DRAINED] = "send queue drained",
+		[IBV_EVENT_PATH_MIG] = "path migrated",
+		[IBV_EVENT_PATH_MIG_ERR] = "path migration request error",
+		[IBV_EVENT_DEVICE_FATAL] = "local catastrophic error",
 		[IBV_EVENT_PORT_ACTIVE] = "port active",
 		[IBV_EVENT_PORT_ERR] = "port error",
-		[IBV_EVENT_LID_CHANGE] = "LID changed",
-		[IBV_EVENT_PKEY_CHANGE] = "P_Key changed",
-		[IBV_EVENT_SM_CHANGE] = "subnet manager changed",
-		[IBV_EVENT_SRQ_ERR] = "SRQ error",
-		[IBV_EVENT_SRQ_LIMIT_REACHED] = "SRQ: limit reached",
-		[IBV_EVENT_QP_LAST_WQE_REACHED] = "QP: last WQE reached",
-		[IBV_EVENT_CLIENT_REREGISTER] = "clients must register again",
-		[IBV_EVENT_GID_CHANGE] = "GID table changed",
-		[IBV_EVENT_WQ_FATAL] = "WQ: fatal error",
+		[IBV_EVENT_LID_CHANGE] = "LID change",
+		[IBV_EVENT_PKEY_CHANGE] = "P_Key change",
+		[IBV_EVENT_SM_CHANGE] = "SM change",
+		[IBV_EVENT_SRQ_ERR] = "SRQ catastrophic error",
+		[IBV_EVENT_SRQ_LIMIT_REACHED] = "SRQ limit reached",
+		[IBV_EVENT_QP_LAST_WQE_REACHED] = "last WQE reached",
+		[IBV_EVENT_CLIENT_REREGISTER] = "client reregistration",
+		[IBV_EVENT_GID_CHANGE] = "GID table change",
+		[IBV_EVENT_WQ_FATAL] = "WQ fatal",
 	};
 
 	return name_of(names, COUNT(names), (int)event);
