@@ -189,7 +189,7 @@ refused(const char *what, int rc, int want)
 static bool
 whole(void)
 {
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 };
 
 	return post_write(v.a, 42) == 0 && poll_one(v.cq, &wc) && wc.wr_id == 42 && !wc.status;
 }
