@@ -19,7 +19,7 @@ MODULES = ('virtio_pci', 'virtio_net', 'virtio_console', 'crc32_generic', 'ib_uv
            'rdma_ucm', 'rdma_rxe')
 CARD_MODULES = ('uio_pci_generic', 'vfio_pci', 'vfio_iommu_type1')     # for who gives cards to programs
 PROGRAMS = ['busybox', 'rdma', 'ibv_devinfo'] + \
-    ['ibv_%s_pingpong' % kind for kind in ('rc', 'uc', 'srq')] + \
+    ['ibv_%s_pingpong' % kind for kind in ('rc', 'uc', 'ud', 'srq')] + \
     ['ib_%s_%s' % (op, kind) for op in ('send', 'write', 'read', 'atomic') for kind in ('bw', 'lat')]
 PROVIDER = 'libibverbs/librxe-rdmav34.so'
 DRIVER = '/etc/libibverbs.d/rxe.driver'

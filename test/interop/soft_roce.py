@@ -57,15 +57,18 @@ def programs(few):
             yield ['ib_atomic_' + kind, '-F', '-n', '24', '-A', atomic] + PATIENCE + DEPTH
 
 
-# What the other end's queues cannot take is lost, and who receives waits for all of it: little at a time.
+# What the other end's queues cannot take is lost, and who receives waits for all of it: little at a time. A
+# datagram fits in a packet of the smaller path MTU.
 SERVICES = (
     (['-c', 'UC', '-s', '3001'], ('send', 'write')),
+    (['-c', 'UD', '-s', '1000'], ('send',)),
     (['--use-srq', '-s', '3001'] + PATIENCE, ('send',)),
 )
 
 
 def services():
     yield ['ibv_uc_pingpong', '-c', '-s', '20000', '-n', '24']
+    yield ['ibv_ud_pingpong', '-c', '-s', '1000', '-n', '24']
     yield ['ibv_srq_pingpong', '-c', '-s', '20000', '-n', '8', '-q', '4']
     for words, ops in SERVICES:
         for op in ops:
@@ -116,8 +119,9 @@ def command(case, mine):
     if case.program == 'peer':
         return [os.environ['RIG_PEER'] if mine else 'peer'] + case.args + host
     perftest = case.program.startswith('ib_')
-    words = [case.program, '-x' if perftest else '-g', str(rig.GID[case.family]), '-m', str(case.mtu)]
-    words += case.args
+    words = [case.program, '-x' if perftest else '-g', str(rig.GID[case.family])] + case.args
+    if case.program != 'ibv_ud_pingpong':
+        words += ['-m', str(case.mtu)]
     if not mine and not perftest:
         # the machine has one CPU, and a program that polls leaves less of it for rxe
         words.append('-e')

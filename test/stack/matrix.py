@@ -33,6 +33,7 @@ PINGPONG = ([], ['-e'], ['-s', '1'], ['-s', '1048576'])
 Service = collections.namedtuple('Service', 'words ops loses')
 SERVICES = (
     Service(['-c', 'UC'], ('send', 'write'), True),
+    Service(['-c', 'UD'], ('send',), True),
     Service(['--use-srq'], ('send',), False),
 )
 SERVICE_OPTIONS = (('default', []), ('events', ['-e']), ('both ways', ['-b']), ('4 QPs', ['-q', '4']))
@@ -42,6 +43,7 @@ LOSES = ['-s', '2048', '-n', '100']
 # Other programs of libibverbs, and what makes them look at their bytes.
 PINGPONGS = (
     ['ibv_uc_pingpong', '-c'],
+    ['ibv_ud_pingpong', '-c'],
     ['ibv_srq_pingpong', '-c'],
 )
 
