@@ -135,7 +135,17 @@ cmd_cqe(struct run *r, struct words *w)
 		check_one(r, from, &want);
 }
 
-/* event NAME: the next asynchronous event, of the current QP or one of its CQs. */
+static bool
+is_of(const struct host_qp *q, const struct qp_event *e)
+{
+	if (e->type == IBV_EVENT_CQ_ERR)
+		return e->cq == &q->send_cq.cq || e->cq == &q->recv_cq.cq;
+	if (e->type == IBV_EVENT_SRQ_ERR || e->type == IBV_EVENT_SRQ_LIMIT_REACHED)
+		return (void *)e->cq == q->conf.srq;
+	return e->qp == q->qp;
+}
+
+/* event NAME: the next asynchronous event, of the current QP, its SRQ or one of its CQs. */
 static void
 cmd_event(struct run *r, struct words *w)
 {
@@ -153,7 +163,7 @@ cmd_event(struct run *r, struct words *w)
 	e = r->h.x.events[0];
 	if (e.type != want)
 		run_fail(r, "event %s was raised, not %s", e.type < EVENTS ? events[e.type] : "?", name);
-	if (want == IBV_EVENT_CQ_ERR ? e.cq != &q->send_cq.cq && e.cq != &q->recv_cq.cq : e.qp != q->qp)
+	if (!is_of(q, &e))
 		run_fail(r, "event %s is of another object", name);
 	memmove(r->h.x.events, r->h.x.events + 1, --r->h.x.num_events * sizeof(e));
 }

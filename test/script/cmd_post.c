@@ -65,6 +65,19 @@ remember(struct host_qp *q, uint64_t id, bool recv, uint32_t wc)
 	q->wr[q->num_wrs++] = (struct host_wr){ id, recv, wc };
 }
 
+/* Of a shared queue it may complete on any of its QPs. */
+static void
+remember_recv(struct run *r, struct host_qp *q, uint64_t id)
+{
+	if (!q->conf.srq) {
+		remember(q, id, true, IBV_WC_RECV);
+		return;
+	}
+	for (unsigned int i = 0; i < r->h.num_qps; i++)
+		if (r->h.qp[i]->conf.srq == q->conf.srq)
+			remember(r->h.qp[i], id, true, IBV_WC_RECV);
+}
+
 static uint8_t
 flags_of(struct words *w)
 {
@@ -158,9 +171,10 @@ cmd_recv(struct run *r, struct words *w)
 	n = (uint32_t)run_opt(r, w, "num_sge", n);
 	host_note(&r->h, "  recv wr=%llu len=%u", (unsigned long long)id,
 		  n <= PLX_MAX_SGE ? total(sge, n) : 0);
-	if (host_recv(&r->h, q, id, n, sge))
+	if (q->conf.srq ? host_srq_recv((struct host_srq *)q->conf.srq, id, n, sge) :
+			  host_recv(&r->h, q, id, n, sge))
 		run_fail(r, "the receive queue is full");
-	remember(q, id, true, IBV_WC_RECV);
+	remember_recv(r, q, id);
 	run_settle(r);
 }
 

@@ -120,6 +120,7 @@ want_of(struct run *r, struct words *w, struct host_qp_want *want)
 	a->max_dest_rd_atomic = (uint8_t)run_opt(r, w, "dest_rd", 16);
 	want->sq = (uint32_t)run_opt(r, w, "sq", 256);
 	want->rq = (uint32_t)run_opt(r, w, "rq", 256);
+	want->srq = srq_read(r, w);
 	want->send_cqe = (uint32_t)run_opt(r, w, "scq", 1024);
 	want->recv_cqe = (uint32_t)run_opt(r, w, "rcq", 1024);
 	want->pd = (uint32_t)run_opt(r, w, "pd", 1);
@@ -129,7 +130,7 @@ want_of(struct run *r, struct words *w, struct host_qp_want *want)
 }
 
 /* qp [NAME] [type=rc|uc] [mtu=] [timeout=] [retry_cnt=] [rnr_retry=] [min_rnr=] [rd=] [dest_rd=] [access=]
- * [sq=] [rq=] [scq=] [rcq=] [pd=] [inline=] [ip_mtu=] [start=] [state=reset|init|rtr|rts] */
+ * [sq=] [rq=] [srq=] [scq=] [rcq=] [pd=] [inline=] [ip_mtu=] [start=] [state=reset|init|rtr|rts] */
 void
 setup_qp(struct run *r, struct words *w)
 {

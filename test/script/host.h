@@ -13,6 +13,7 @@
 
 #include "pkt.h"
 #include "queue/cq.h"
+#include "queue/srq.h"
 #include "telemetry/counters.h"
 #include "transport/demux.h"
 #include "transport/mcast.h"
@@ -20,6 +21,7 @@
 
 #define HOST_QPS 8
 #define HOST_MRS 16
+#define HOST_SRQS 4
 #define HOST_HELD 1024
 #define HOST_CANARY 64
 #define HOST_CANARY_BYTE 0xca
@@ -47,6 +49,15 @@ struct host_wr {
 	uint64_t id;
 	bool recv;
 	uint32_t wc_opcode;
+};
+
+/* A shared receive queue, with the application's half. */
+struct host_srq {
+	struct srq srq;		/* first */
+	char name[16];
+	struct host *host;
+	struct plx_wq_ctl ctl;
+	uint32_t tail;
 };
 
 struct host_qp {
@@ -98,6 +109,8 @@ struct host {
 	unsigned int num_qps;
 	struct host_mr mr[HOST_MRS];
 	unsigned int num_mrs;
+	struct host_srq *srq[HOST_SRQS];
+	unsigned int num_srqs;
 	/* what no script line has claimed yet, oldest first */
 	struct host_frame *frames, **frames_end;
 	struct host_cqe *cqes[2], **cqes_end[2];	/* send, receive */
@@ -134,6 +147,7 @@ struct host_qp_want {
 	uint32_t sq, rq, send_cqe, recv_cqe, pd, max_inline, ip_mtu;
 	int psn;		/* -1: the host's start PSN */
 	uint32_t qpn;		/* 0: a number by the host */
+	struct srq *srq;	/* or NULL; then `rq` counts */
 	uint32_t type;		/* enum ibv_qp_type; 0: RC */
 };
 /* A QP in RESET with these attributes to be set. NULL and the reason in h->broken. */
@@ -150,6 +164,16 @@ int host_post(struct host *h, struct host_qp *q, const struct plx_sq_wqe *wqe, c
 	      const void *inline_data);
 int host_recv(struct host *h, struct host_qp *q, uint64_t wr_id, uint32_t num_sge,
 	      const struct plx_sge *sge);
+
+/* host_srq.c */
+/* NULL when there are too many. */
+struct host_srq *host_srq_add(struct host *h, const char *name, uint32_t max_wr, uint32_t pd);
+struct host_srq *host_srq_find(struct host *h, const char *name);
+void host_srq_free(struct host_srq *s);
+/* 0, -ENOMEM when it is full. */
+int host_srq_recv(struct host_srq *s, uint64_t wr_id, uint32_t num_sge, const struct plx_sge *sge);
+/* 0, or the error of srq_resize(). */
+int host_srq_resize(struct host_srq *s, uint32_t max_wr);
 
 /* host_time.c */
 /* Everything that wants to run now does. */

@@ -146,7 +146,8 @@ host_qp_add(struct host *h, const char *name, const struct host_qp_want *want)
 		.port_ip_mtu = want->ip_mtu, .dev_max_rd_atomic = 16, .dev_max_dest_rd_atomic = 16,
 	};
 	wq_conf(&q->conf.sq, &q->sq_ctl, want->sq, plx_sq_stride(PLX_MAX_SGE, want->max_inline));
-	wq_conf(&q->conf.rq, &q->rq_ctl, want->rq, plx_rq_stride(PLX_MAX_SGE));
+	q->conf.srq = want->srq;
+	wq_conf(&q->conf.rq, &q->rq_ctl, want->srq ? 0 : want->rq, plx_rq_stride(PLX_MAX_SGE));
 	q->qp = aligned_alloc(64, (qp_size() + 63) & ~(size_t)63);
 	if (!q->qp)
 		abort();

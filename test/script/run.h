@@ -85,7 +85,10 @@ struct cmd {
 /* cmd_group.c: the packet goes to a group: "239.1.2.3". */
 void group_read(struct run *r, const char *text, struct pkt *p);
 
-extern const struct cmd cmd_setup[], cmd_group[], cmd_post[], cmd_wire[], cmd_check[], cmd_modify[],
+/* cmd_srq.c: the queue that srq= names, or NULL. */
+struct srq *srq_read(struct run *r, struct words *w);
+
+extern const struct cmd cmd_setup[], cmd_srq[], cmd_group[], cmd_post[], cmd_wire[], cmd_check[], cmd_modify[],
 	cmd_table[], cmd_moves[], cmd_pair[];
 
 /* For `qp` and run_qp(): makes a QP from options. */
