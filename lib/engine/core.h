@@ -242,6 +242,8 @@ unsigned int core_loop_take(struct core *c, struct rte_mbuf **bufs, unsigned int
 void core_feed_news(struct core *c, struct eng_feed *f);
 void core_feed_ended(struct core *c, struct eng_feed *f);
 void core_cq_ended(struct core *c, struct eng_cq *cq);
+/* QP_LAST_WQE_REACHED was raised. True: it is told when the QP's last CQE has reached its CQ. */
+bool core_feed_last(struct eng_qp *q);
 /* No list of the core's holds the CQ, or the feed's end, any more. */
 void core_cq_del(struct core *c, struct eng_cq *cq);
 

@@ -240,6 +240,10 @@ struct eng_qp {
 	uint64_t confirm_at;		/* when a frame next confirms its neighbour */
 	struct list ears;		/* struct eng_ear.node */
 	bool connected;			/* counted in the core: RTR and above */
+	/* the last-WQE event, while it goes by the home core of the receive CQ: feed.c */
+	bool last_away, last_again;
+	const struct plx_cq_ctl *last_ctl;	/* of the feed, when it left */
+	struct mail last_note;
 	/* of the core that serves the port */
 	uint8_t path_at;		/* which of the two is in use */
 	bool path_used;

@@ -9,6 +9,8 @@
 
 #include <errno.h>
 
+#include "transport/numbers.h"
+
 /* The home core. The next CQE of the feed, or NULL. */
 static const struct plx_cqe *
 next(const struct eng_feed *f)
@@ -117,6 +119,75 @@ core_cq_ended(struct core *c, struct eng_cq *cq)
 	(void)c;
 	for (struct eng_feed *f = cq->feeds; f; f = f->next)
 		post_once(f->core, &f->end, take_end, f);
+}
+
+static void send_last(struct eng_qp *q);
+
+static struct eng_feed *
+feed_of_recvs(const struct eng_qp *q)
+{
+	const struct eng_cq *cq = (const struct eng_cq *)qp_conf(q->qp)->recv_cq;
+
+	return cq ? cq->feed : NULL;
+}
+
+/* The QP's core: back from there. */
+static int
+last_is_back(struct core *c, void *arg)
+{
+	struct eng_qp *q = arg;
+
+	q->last_away = false;
+	core_qp_raised(c, q, EV_QP_LAST_WQE_REACHED);
+	if (q->last_again)
+		send_last(q);
+	return 0;
+}
+
+/* The home core. What was in the feed when the note left is in the CQ when it goes back. With other
+ * control words the feed is being refitted: this end has yet to follow. */
+static int
+last_at_home(struct core *c, void *arg)
+{
+	struct eng_qp *q = arg;
+	struct eng_feed *f = feed_of_recvs(q);
+	uint32_t turns = (1u << f->end_home.log2_size) / CORE_FEED + 1;
+
+	if (f->end_home.ctl != q->last_ctl) {
+		core_post(c, &q->last_note);
+		return 0;
+	}
+	while (turns-- && move(c, f))
+		;
+	q->last_note.fn = last_is_back;
+	core_post(q->core, &q->last_note);
+	return 0;
+}
+
+static void
+send_last(struct eng_qp *q)
+{
+	struct eng_feed *f = feed_of_recvs(q);
+
+	q->last_away = true;
+	q->last_again = false;
+	q->last_ctl = f->at.cq.ctl;
+	q->last_note.fn = last_at_home;
+	q->last_note.arg = q;
+	core_post(f->home_core, &q->last_note);
+}
+
+/* An application that has the event polls what is there and takes it for all (E8). */
+bool
+core_feed_last(struct eng_qp *q)
+{
+	if (!feed_of_recvs(q))
+		return false;
+	if (q->last_away)
+		q->last_again = true;
+	else
+		send_last(q);
+	return true;
 }
 
 /* The home core. */

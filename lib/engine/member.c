@@ -94,6 +94,7 @@ leave(struct core *c, void *arg)
 	qp_fini(q->qp, &c->x);
 	core_take_events(c);	/* none that is raised may name it afterwards */
 	all_deaf(c, q);
+	q->last_again = false;
 	count(c, q, false);
 	__atomic_store_n(&c->num_qps, c->num_qps - 1, __ATOMIC_RELAXED);
 	return 0;
@@ -117,8 +118,10 @@ eng_qp_del(struct eng_qp *q, void (*gone)(void *arg), void *arg)
 
 	eng_call(eng_port_core(e), leave_path, q);
 	eng_call(q->core, leave, &l);
-	if (e->num_cores > 1)
-		eng_quiet(e);
+	if (e->num_cores == 1)
+		return;
+	eng_quiet(e);
+	eng_flush(q->core);	/* what another core sent back */
 }
 
 /* enum ibv_qp_state: RTR is 2, RTS 3, SQD 4. */

@@ -15,6 +15,7 @@ enum ev {			/* values of enum ibv_event_type that are handled by number */
 	EV_CQ_ERR = 0,
 	EV_PORT_ACTIVE = 9,
 	EV_PORT_ERR = 10,
+	EV_LAST_WQE = 16,
 	EV_COUNT = 32,
 };
 
@@ -58,7 +59,8 @@ core_take_events(struct core *c)
 		const struct qp_event *ev = &c->x.events[i];
 
 		if (ev->qp) {
-			core_qp_raised(c, qp_owner(ev->qp), ev->type);
+			if (ev->type != EV_LAST_WQE || !core_feed_last(qp_owner(ev->qp)))
+				core_qp_raised(c, qp_owner(ev->qp), ev->type);
 		} else if (ev->cq) {
 			cq_failed(c, (struct eng_cq *)ev->cq);
 		}

@@ -434,6 +434,85 @@ status_flush__last_wqe_of_a_shared_queue(void)
 	CHECK_EQ(end_world(), 0);
 }
 
+static int
+destroy_qp(const struct end *e)
+{
+	return call(CTL_DESTROY_QP, &(struct ctl_destroy_qp){ .qp = e->m.qp });
+}
+
+/* Completions of w.b that are there now. */
+static uint32_t
+of_b(void)
+{
+	struct plx_cqe c;
+	uint32_t n = 0;
+
+	while (peek(&c))
+		n += c.qp == w.b.m.qp && c.queue == PLX_CQE_RQ;
+	return n;
+}
+
+/* The receiver, on another core than its CQ, goes to ERR among messages. */
+static void
+err_among_messages(struct shared *s)
+{
+	struct plx_async_event ev;
+	uint32_t before;
+
+	CHECK_EQ(pair_with(s), 0);
+	CHECK_EQ(w.a.m.core, 0);
+	CHECK_EQ(w.b.m.core, 1);
+	while (post_shared(s, 1 << 20, 4096, 0))
+		;
+	for (uint32_t i = 0; i < 200; i++)
+		post_send(&w.a, &(struct send){ .opcode = WR_SEND, .len = 2048 });
+	CHECK_EQ(to_err(&w.b), 0);
+	do
+		CHECK(event(&ev));
+	while (ev.type != EV_QP_LAST_WQE_REACHED);
+	CHECK_EQ(ev.handle, w.b.m.qp);
+	of_b();
+	usleep(2000);
+	before = of_b();
+	CHECK_EQ(before, 0);
+	CHECK_EQ(destroy_qp(&w.b), 0);
+	CHECK_EQ(destroy_qp(&w.a), 0);
+}
+
+/* E8: who has the event finds all completions of its QP in the CQ. */
+static void
+core_feed_last__after_what_is_in_the_feed(void)
+{
+	struct shared s;
+
+	CHECK_EQ(start(TWO_CORES), 0);
+	CHECK_EQ(new_srq(&s, 256), 0);
+	for (int i = 0; i < 50 && !check_failed; i++)
+		err_among_messages(&s);
+	CHECK(!check_failed);
+	CHECK_EQ(end_world(), 0);
+}
+
+/* ... and nothing of it is left when its QP goes at once. */
+static void
+core_feed_last__qp_destroyed_meanwhile(void)
+{
+	struct shared s;
+
+	CHECK_EQ(start(TWO_CORES), 0);
+	CHECK_EQ(new_srq(&s, 256), 0);
+	for (int i = 0; i < 200; i++) {
+		CHECK_EQ(pair_with(&s), 0);
+		CHECK_EQ(to_err(&w.b), 0);
+		CHECK_EQ(modify(&w.b, QPM_STATE, (struct ctl_qp_attr){ .qp_state = QPS_RESET }), 0);
+		CHECK_EQ(to_init(&w.b), 0);
+		CHECK_EQ(to_err(&w.b), 0);
+		CHECK_EQ(destroy_qp(&w.b), 0);
+		CHECK_EQ(destroy_qp(&w.a), 0);
+	}
+	CHECK_EQ(end_world(), 0);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(serve_create_srq__objects),
 	CHECK_CASE(serve_create_srq__ten_thousand),
@@ -443,6 +522,8 @@ static const struct check_case cases[] = {
 	CHECK_CASE(srq_take__a_lie_is_told),
 	CHECK_CASE(srq_take__two_cores),
 	CHECK_CASE(status_flush__last_wqe_of_a_shared_queue),
+	CHECK_CASE(core_feed_last__after_what_is_in_the_feed),
+	CHECK_CASE(core_feed_last__qp_destroyed_meanwhile),
 };
 
 CHECK_MAIN(cases)
