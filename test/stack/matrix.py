@@ -35,6 +35,7 @@ SERVICES = (
     Service(['-c', 'UC'], ('send', 'write'), True),
     Service(['-c', 'UD'], ('send',), True),
     Service(['--use-srq'], ('send',), False),
+    Service(['-c', 'UC', '--use-srq'], ('send',), True),
 )
 SERVICE_OPTIONS = (('default', []), ('events', ['-e']), ('both ways', ['-b']), ('4 QPs', ['-q', '4']))
 # Nobody holds a sender of these back, and who receives waits for all of them: messages of one packet, fewer
@@ -148,6 +149,9 @@ def two_cores():
     yield case('memif', perftest('send', 'bw', 'events', ['-q', '4', '-e'], True), 'two cores')
     for op in ('read', 'atomic'):
         yield case('memif', perftest(op, 'bw', 'default', [], True), 'two cores')
+    # QPs of both cores take from one queue
+    yield case('memif', perftest('send', 'bw', '16 QPs', ['-q', '16', '--use-srq'], True), 'two cores')
+    yield case('memif', ['ibv_srq_pingpong', '-e', '-g', str(GID), '-n', '100'], 'two cores')
 
 
 def long():
