@@ -88,8 +88,8 @@ void group_read(struct run *r, const char *text, struct pkt *p);
 /* cmd_srq.c: the queue that srq= names, or NULL. */
 struct srq *srq_read(struct run *r, struct words *w);
 
-extern const struct cmd cmd_setup[], cmd_srq[], cmd_group[], cmd_post[], cmd_wire[], cmd_check[], cmd_modify[],
-	cmd_table[], cmd_moves[], cmd_pair[];
+extern const struct cmd cmd_setup[], cmd_srq[], cmd_group[], cmd_post[], cmd_wire[],
+	cmd_check[], cmd_modify[], cmd_table[], cmd_moves[], cmd_pair[];
 
 /* For `qp` and run_qp(): makes a QP from options. */
 void setup_qp(struct run *r, struct words *w);
