@@ -41,6 +41,9 @@ SERVICE_OPTIONS = (('default', []), ('events', ['-e']), ('both ways', ['-b']), (
 # Nobody holds a sender of these back, and who receives waits for all of them: messages of one packet, fewer
 # in all than the 512 frames that af_packet keeps.
 LOSES = ['-s', '2048', '-n', '100']
+# To a group of IPv4: perftest's own is of IPv6, and wants such an address. It has groups for one QP and one
+# direction; its latency would take what a group brings back of one's own for the answer.
+MULTICAST = ['-c', 'UD', '-g', '-M', '0:' * 10 + '255:255:239:1:2:3']
 # Other programs of libibverbs, and what makes them look at their bytes.
 PINGPONGS = (
     ['ibv_uc_pingpong', '-c'],
@@ -100,6 +103,8 @@ def services(few):
                 if takes(op, kind, option):
                     words = perftest(op, kind, option, service.words + args, few and not service.loses)
                     rows.append((PORTS[(n + m // 2 + m) % 2], words + (LOSES if service.loses else [])))
+    for port, args in zip(PORTS, ([], ['-e'])):
+        rows.append((port, perftest('send', 'bw', 'default', MULTICAST + args, False) + LOSES))
     for n, program in enumerate(PINGPONGS):
         for m, args in enumerate(([], ['-e'])):
             words = program + ['-g', str(GID)] + args + (['-n', '100'] if few else [])
