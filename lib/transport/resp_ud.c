@@ -60,6 +60,9 @@ resp_ud_rx(struct qp *qp, struct xport *x, const struct wire_pkt *pkt)
 	}
 	if (f == FAULT_NONE && qp->resp.wqe_len < GRH_AREA + pkt->payload_len) {
 		lose(job, DROP_MSG_LENGTH);
+		/* another QP of the queue may have been meant to get it: it is not kept for this one */
+		if (qp->conf.srq)
+			status_recv_lost(qp, x, FAULT_RECV_SHORT);
 		return;
 	}
 	if (f != FAULT_NONE || !place(job)) {

@@ -204,11 +204,17 @@ recv_failed(struct qp *qp, struct xport *x, enum fault f)
 	push(qp, x, qp->conf.recv_cq, &(struct plx_cqe){
 		.wr_id = qp->resp.wqe.wr_id,
 		.status = fault_info[f].status,
-		.vendor_err = vendor_err_of(qp, f, fault_info[f].syndrome),
+		.vendor_err = vendor_err_of(qp, f, qp->kind->acked ? fault_info[f].syndrome : 0),
 		.opcode = WC_RECV,
 		.queue = PLX_CQE_RQ,
 		.wq_head = qp->rq.head,
 	});
+}
+
+void
+status_recv_lost(struct qp *qp, struct xport *x, enum fault f)
+{
+	recv_failed(qp, x, f);
 }
 
 void

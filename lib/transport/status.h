@@ -137,6 +137,9 @@ struct status_recv {
 };
 void status_recv_ok(struct qp *qp, struct xport *x, const struct status_recv *r);
 
+/* The receive WQE in use could not take the message, which is lost; the QP goes on (F4). */
+void status_recv_lost(struct qp *qp, struct xport *x, enum fault f);
+
 /* The requester's end: CQE for the oldest send, then ERR and the flush (B16), or SQE and the flush of
  * the send queue alone (E7). */
 void status_fail_send(struct qp *qp, struct xport *x, enum fault f, uint8_t syndrome);

@@ -50,7 +50,7 @@ status_of(struct run *r, struct words *w)
 /* What a completion must be. */
 struct cqe_want {
 	uint32_t status;
-	const char *op, *len, *imm;
+	const char *op, *len, *imm, *src;
 	bool solicited;
 };
 
@@ -83,6 +83,10 @@ check_success(struct run *r, const struct host_wr *wr, const struct plx_cqe *c,
 		run_fail(r, "wr %llu has %simmediate data", id, want->imm ? "no " : "");
 	if (want->imm && ntohl(c->imm) != run_number(r, want->imm))
 		run_fail(r, "immediate of wr %llu is 0x%x", id, ntohl(c->imm));
+	if (!!(c->wc_flags & IBV_WC_GRH) != (wr->recv && r->qp->conf.type == IBV_QPT_UD))
+		run_fail(r, "wr %llu has %sGRH", id, c->wc_flags & IBV_WC_GRH ? "a " : "no ");
+	if (wr->recv && c->src_qp != (want->src ? run_number(r, want->src) : r->qp->peer_qpn))
+		run_fail(r, "src_qp of wr %llu is 0x%x", id, c->src_qp);
 	if (wr->recv && !!c->solicited != want->solicited)
 		run_fail(r, "wr %llu is %ssolicited", id, want->solicited ? "not " : "");
 }
@@ -123,7 +127,8 @@ cmd_cqe(struct run *r, struct words *w)
 {
 	char *text = run_strdup(r, words_next(w) ?: ""), *dots = strstr(text, "..");
 	struct cqe_want want = { .solicited = words_flag(w, "solicited"), .op = words_opt(w, "op"),
-				 .len = words_opt(w, "len"), .imm = words_opt(w, "imm") };
+				 .src = words_opt(w, "src_qpn"), .len = words_opt(w, "len"),
+				 .imm = words_opt(w, "imm") };
 	uint64_t from, to;
 
 	want.status = status_of(r, w);

@@ -23,6 +23,7 @@ static const struct {
 	ATTR("sq_psn", IBV_QP_SQ_PSN, sq_psn),
 	ATTR("dest_qpn", IBV_QP_DEST_QPN, dest_qpn),
 	ATTR("access", IBV_QP_ACCESS_FLAGS, access_flags),
+	ATTR("qkey", IBV_QP_QKEY, qkey),
 	ATTR("pkey_index", IBV_QP_PKEY_INDEX, pkey_index),
 	ATTR("port", IBV_QP_PORT, port_num),
 	ATTR("rd", IBV_QP_MAX_QP_RD_ATOMIC, max_rd_atomic),

@@ -150,6 +150,8 @@ cmd_post_(struct run *r, struct words *w)
 						 "compare" : "add", 0);
 		wqe.atomic.swap = run_opt(r, w, "swap", 0);
 	}
+	if (q->conf.type == IBV_QPT_UD)
+		ud_read(r, w, &wqe);
 	wqe.length = (uint32_t)run_opt(r, w, "length", wqe.length);
 	wqe.num_sge = (uint16_t)run_opt(r, w, "num_sge", wqe.num_sge);
 	host_note(&r->h, "  post %s wr=%llu len=%u", kind, (unsigned long long)wqe.wr_id, wqe.length);

@@ -100,7 +100,9 @@ type_of(struct run *r, const char *name)
 		return IBV_QPT_RC;
 	if (!strcmp(name, "uc"))
 		return IBV_QPT_UC;
-	run_fail(r, "type is rc or uc");
+	if (!strcmp(name, "ud"))
+		return IBV_QPT_UD;
+	run_fail(r, "type is rc, uc or ud");
 }
 
 static void
@@ -112,6 +114,7 @@ want_of(struct run *r, struct words *w, struct host_qp_want *want)
 	want->type = type_of(r, words_opt(w, "type"));
 	a->path_mtu = mtu_of(r, run_opt(r, w, "mtu", 1024));
 	a->access_flags = access_flags(r, w);
+	a->qkey = (uint32_t)run_opt(r, w, "qkey", 0x11111111);
 	a->timeout = (uint8_t)run_opt(r, w, "timeout", 10);
 	a->retry_cnt = (uint8_t)run_opt(r, w, "retry_cnt", 7);
 	a->rnr_retry = (uint8_t)run_opt(r, w, "rnr_retry", 7);
@@ -129,8 +132,9 @@ want_of(struct run *r, struct words *w, struct host_qp_want *want)
 	want->psn = (int)run_opt(r, w, "start", (uint64_t)-1);
 }
 
-/* qp [NAME] [type=rc|uc] [mtu=] [timeout=] [retry_cnt=] [rnr_retry=] [min_rnr=] [rd=] [dest_rd=] [access=]
- * [sq=] [rq=] [srq=] [scq=] [rcq=] [pd=] [inline=] [ip_mtu=] [start=] [state=reset|init|rtr|rts] */
+/* qp [NAME] [type=rc|uc|ud] [qkey=] [mtu=] [timeout=] [retry_cnt=] [rnr_retry=] [min_rnr=] [rd=] [dest_rd=]
+ * [access=] [sq=] [rq=] [srq=] [scq=] [rcq=] [pd=] [inline=] [ip_mtu=] [start=]
+ * [state=reset|init|rtr|rts] */
 void
 setup_qp(struct run *r, struct words *w)
 {
@@ -142,6 +146,8 @@ setup_qp(struct run *r, struct words *w)
 	r->qp = host_qp_add(&r->h, name ? name : "qp", &want);
 	if (!r->qp)
 		run_fail(r, "no QP: %s", r->h.broken);
+	if (want.type == IBV_QPT_UD && !r->h.ah_there[0])
+		ah_make(r, 0);
 	rc = host_qp_raise(&r->h, r->qp, &want, state_of(r, state ? state : "rts"));
 	if (rc)
 		run_fail(r, "qp_modify on the way up: %s", strerror(-rc));

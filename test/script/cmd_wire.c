@@ -79,6 +79,16 @@ expect_one(struct run *r, struct want *t)
 	free(f);
 }
 
+/* The IP header as a UD receive must show it (F3). */
+static void
+keep_area(struct run *r, const struct pkt *p, const uint8_t *bytes)
+{
+	const uint8_t *ip = bytes + (p->vlan ? 18 : 14);
+
+	memset(r->area, 0, sizeof(r->area));
+	memcpy(r->area + (p->ip6 ? 0 : 20), ip, p->ip6 ? 40 : 20);
+}
+
 static void
 inject_one(struct run *r, struct want *t)
 {
@@ -88,6 +98,7 @@ inject_one(struct run *r, struct want *t)
 
 	pkt_print(&t->p, 0, line, sizeof(line));
 	host_note(&r->h, "< %s%s", line, t->p.icrc_xor ? " bad_icrc" : "");
+	keep_area(r, &t->p, bytes);
 	host_rx(&r->h, bytes, len);
 	run_settle(r);
 }

@@ -57,6 +57,14 @@ add_u64(struct bytes *b, const char *part)
 		add(b, bytes[i]);
 }
 
+static uint8_t
+byte_of(const struct run *r, const struct run_place *at, uint64_t offset)
+{
+	if (at->mr)
+		return at->mr->shadow[offset];
+	return strcmp(at->name, "grh") ? data_pattern(at->name, offset) : r->area[offset];
+}
+
 /* NAME[+EXPR]:EXPR */
 static void
 add_named(struct bytes *b, char *part)
@@ -72,8 +80,10 @@ add_named(struct bytes *b, char *part)
 	n = run_number(b->r, colon + 1);
 	if (at.mr && at.offset + n > at.mr->len)
 		run_fail(b->r, "region %s has %zu bytes", at.mr->name, at.mr->len);
+	if (!at.mr && !strcmp(at.name, "grh") && at.offset + n > sizeof(b->r->area))
+		run_fail(b->r, "grh has %zu bytes", sizeof(b->r->area));
 	for (uint64_t i = 0; i < n; i++)
-		add(b, at.mr ? at.mr->shadow[at.offset + i] : data_pattern(at.name, at.offset + i));
+		add(b, byte_of(b->r, &at, at.offset + i));
 }
 
 const uint8_t *

@@ -15,6 +15,14 @@ static struct mr_table *mrs;
 static struct demux *demux;
 static uint8_t slot_room[SLOTS_MAX][PKT_MAX];
 
+static const struct ah *
+ah_of(void *arg, uint32_t handle)
+{
+	const struct host *h = arg;
+
+	return handle < HOST_AHS && h->ah_there[handle] ? &h->ah[handle] : NULL;
+}
+
 void
 host_init(struct host *h)
 {
@@ -46,6 +54,8 @@ host_init(struct host *h)
 		h->cqes_end[i] = &h->cqes[i];
 	xport_init(&h->x, &h->out, h->mrs, &h->cnt, &h->trace);
 	h->x.now = 1000000000;
+	h->x.ah_of = ah_of;
+	h->x.ah_arg = h;
 }
 
 void

@@ -15,6 +15,7 @@
 #include "queue/cq.h"
 #include "queue/srq.h"
 #include "telemetry/counters.h"
+#include "transport/ah.h"
 #include "transport/demux.h"
 #include "transport/mcast.h"
 #include "transport/qp.h"
@@ -75,6 +76,8 @@ struct host_qp {
 	uint32_t num_wrs;
 };
 
+#define HOST_AHS 4
+
 struct host_frame {
 	struct host_frame *next;
 	uint64_t at;
@@ -102,6 +105,8 @@ struct host {
 	struct trace trace;
 	struct demux *demux;
 	struct mcast *mcast;	/* groups */
+	struct ah ah[HOST_AHS];	/* address handles, by number */
+	bool ah_there[HOST_AHS];
 	bool ip6;
 	uint16_t vlan;		/* TCI, 0: untagged */
 	uint32_t start_psn;

@@ -91,6 +91,8 @@ templates(struct host *h, struct host_qp *q)
 	q->in.sport = 0xd234;
 	q->in.vlan = h->vlan;
 	q->in.dqpn = q->qpn;
+	q->out.src_qpn = q->qpn;
+	q->in.src_qpn = q->peer_qpn;
 }
 
 void
@@ -133,7 +135,7 @@ host_qp_add(struct host *h, const char *name, const struct host_qp_want *want)
 	snprintf(q->name, sizeof(q->name), "%s", name);
 	q->qpn = want->qpn ? want->qpn : QPN_OURS + h->num_qps * QPN_STEP;
 	q->peer_qpn = QPN_PEER + h->num_qps * QPN_STEP;
-	q->class = want->type == IBV_QPT_UC ? 0x20 : 0;
+	q->class = want->type == IBV_QPT_UC ? 0x20 : want->type == IBV_QPT_UD ? 0x60 : 0;
 	q->mtu = 128u << want->attr.path_mtu;
 	start_psns(h, q, want);
 	templates(h, q);
@@ -189,6 +191,14 @@ static const struct {
 uint32_t
 host_qp_mask(uint32_t type, uint32_t state)
 {
+	static const uint32_t ud[] = {
+		[IBV_QPS_INIT] = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY,
+		[IBV_QPS_RTR] = IBV_QP_STATE,
+		[IBV_QPS_RTS] = IBV_QP_STATE | IBV_QP_SQ_PSN,
+	};
+
+	if (type == IBV_QPT_UD)
+		return ud[state];
 	return steps[state].all | (type == IBV_QPT_UC ? 0 : steps[state].acked);
 }
 
@@ -202,6 +212,7 @@ host_qp_raise(struct host *h, struct host_qp *q, const struct host_qp_want *want
 	attr.sq_psn = q->sq_base;
 	attr.rq_psn = q->rq_base;
 	host_path(q, &attr.path);
+	q->out.qkey = q->in.qkey = attr.qkey;
 	for (attr.state = qp_state(q->qp) + 1; attr.state <= state; attr.state++) {
 		int rc = qp_modify(q->qp, &h->x, host_qp_mask(q->conf.type, attr.state), &attr);
 

@@ -119,6 +119,7 @@ read_l3(struct run *r, struct words *w, struct pkt *p)
 	p->dport = (uint16_t)run_opt(r, w, "dport", p->dport);
 	p->udp_csum = (uint16_t)run_opt(r, w, "udp_csum", 0);
 	p->tos = (uint8_t)run_opt(r, w, "tos", p->tos);
+	p->flow = (uint32_t)run_opt(r, w, "flow", p->flow);
 	p->ttl = (uint8_t)run_opt(r, w, "ttl", p->ttl);
 	p->proto = (uint8_t)run_opt(r, w, "proto", p->proto);
 	p->ihl = (uint8_t)run_opt(r, w, "ihl", p->ihl);
@@ -139,6 +140,8 @@ read_exts(struct run *r, struct words *w, struct want *t, bool outgoing)
 	const char *rkey = words_opt(w, "rkey"), *inv = words_opt(w, "inv");
 	struct pkt *p = &t->p;
 
+	p->qkey = (uint32_t)run_opt(r, w, "qkey", p->qkey);
+	p->src_qpn = (uint32_t)run_opt(r, w, "src_qpn", p->src_qpn);
 	p->xrc_srqn = (uint32_t)run_opt(r, w, "srqn", p->xrc_srqn);
 	p->va = run_opt(r, w, "va", DEFAULT_VA);
 	p->rkey = rkey ? run_key(r, rkey) : DEFAULT_RKEY;

@@ -107,7 +107,8 @@ replace(struct run *r, const char *line, char *out, size_t size)
 static const struct cmd *
 find(const char *name)
 {
-	static const struct cmd *const all[] = { cmd_setup, cmd_srq, cmd_group, cmd_post, cmd_wire, cmd_check,
+	static const struct cmd *const all[] = { cmd_setup, cmd_srq, cmd_group, cmd_ud, cmd_post, cmd_wire,
+					   cmd_check,
 					   cmd_modify, cmd_table, cmd_moves, cmd_pair };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)

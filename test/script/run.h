@@ -36,6 +36,7 @@ struct run {
 	struct run_var var[RUN_VARS];
 	int num_vars;
 	struct host_qp *qp;		/* the one that lines speak of */
+	uint8_t area[40];		/* GRH area of what the peer sent last */
 	bool burst;			/* what arrives or is posted waits for the end of the burst */
 	struct run_arena *arena;
 	char *trace[RUN_TRACE];
@@ -85,10 +86,15 @@ struct cmd {
 /* cmd_group.c: the packet goes to a group: "239.1.2.3". */
 void group_read(struct run *r, const char *text, struct pkt *p);
 
+/* cmd_ud.c: address handle `n`, to the peer of the current QP. */
+void ah_make(struct run *r, uint32_t n);
+/* What of a WQE of a UD QP the words of a post line say. */
+void ud_read(struct run *r, struct words *w, struct plx_sq_wqe *wqe);
+
 /* cmd_srq.c: the queue that srq= names, or NULL. */
 struct srq *srq_read(struct run *r, struct words *w);
 
-extern const struct cmd cmd_setup[], cmd_srq[], cmd_group[], cmd_post[], cmd_wire[],
+extern const struct cmd cmd_setup[], cmd_srq[], cmd_group[], cmd_ud[], cmd_post[], cmd_wire[],
 	cmd_check[], cmd_modify[], cmd_table[], cmd_moves[], cmd_pair[];
 
 /* For `qp` and run_qp(): makes a QP from options. */

@@ -104,7 +104,7 @@ run_place(struct run *r, const char *text)
 	}
 	p.name = name;
 	p.mr = host_mr_find(&r->h, name);
-	if (!p.mr && strcmp(name, "peer") && strcmp(name, "zero"))
+	if (!p.mr && strcmp(name, "peer") && strcmp(name, "zero") && strcmp(name, "grh"))
 		run_fail(r, "no region is called %s", name);
 	return p;
 }
