@@ -143,6 +143,13 @@ def default():
         yield case('memif', perftest(op, 'bw', 'default', [], True), 'dedicated')
     yield case('memif', perftest('write', 'lat', 'default', [], True), 'dedicated')
     yield from two_cores()
+    yield from multicast()
+
+
+def multicast():
+    """The programs' own group, of IPv6 and thus from GID 0."""
+    for port, cores in (PORTS[0], None), (PORTS[1], None), (PORTS[0], 'two cores'):
+        yield case(port, ['ib_send_bw', '-F', '-c', 'UD', '-g', '-x', '0'] + LOSES, cores)
 
 
 def two_cores():
@@ -167,6 +174,7 @@ def long():
                 yield case(port, words, cores)
     yield case('memif', ['ib_send_bw', '-F'])
     yield from two_cores()
+    yield from multicast()
 
 
 def sanitize():
