@@ -6,9 +6,8 @@
 
 #include "run.h"
 
-/* "239.1.2.3" or "ff0e::1", as a GID. */
-static void
-parse(struct run *r, const char *text, uint8_t gid[16])
+void
+group_parse(struct run *r, const char *text, uint8_t gid[16])
 {
 	memset(gid, 0, 16);
 	if (inet_pton(AF_INET, text, gid + 12) == 1)
@@ -22,7 +21,7 @@ group_read(struct run *r, const char *text, struct pkt *p)
 {
 	static const uint8_t ethernet[2][2] = { { 0x01, 0x00 }, { 0x33, 0x33 } };
 
-	parse(r, text, p->dst);
+	group_parse(r, text, p->dst);
 	if (p->ip6 == (strchr(text, '.') != NULL))
 		run_fail(r, "%s is not of the host's family", text);
 	memcpy(p->dst_mac, ethernet[p->ip6], 2);
@@ -43,7 +42,7 @@ change(struct run *r, struct words *w, bool attach)
 
 	if (!text)
 		run_fail(r, "which group?");
-	parse(r, text, gid);
+	group_parse(r, text, gid);
 	rc = attach ? mcast_attach(r->h.mcast, gid, run_qp(r)->qp) :
 		      mcast_detach(r->h.mcast, gid, run_qp(r)->qp);
 	if (rc && rc != -EEXIST)

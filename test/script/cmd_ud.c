@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "run.h"
+#include "wire/group.h"
 
 static uint32_t
 number_of(struct run *r, struct words *w)
@@ -55,12 +56,13 @@ ah_make(struct run *r, uint32_t n)
 	r->h.ah_there[n] = true;
 }
 
-/* ah N [pd=] [gen=] [tos=] [ttl=] [flow=] [sport=] [peer=] [no_label] [down]: made anew. peer: the last byte
- * of its address. */
+/* ah N [pd=] [gen=] [tos=] [ttl=] [flow=] [sport=] [peer=] [group=] [no_label] [down]: made anew. peer: the
+ * last byte of its address; group: the whole one of a multicast group. */
 static void
 cmd_ah(struct run *r, struct words *w)
 {
 	uint32_t n = number_of(r, w);
+	const char *group = words_opt(w, "group");
 	struct ah *ah = &r->h.ah[n];
 	struct wire_tmpl_conf t;
 
@@ -74,6 +76,10 @@ cmd_ah(struct run *r, struct words *w)
 	t.flow_label = (uint32_t)run_opt(r, w, "flow", t.flow_label);
 	t.udp_sport = (uint16_t)run_opt(r, w, "sport", t.udp_sport);
 	t.dst_gid[15] = (uint8_t)run_opt(r, w, "peer", t.dst_gid[15]);
+	if (group) {
+		group_parse(r, group, t.dst_gid);
+		wire_group_mac(t.dst_gid, t.dst_mac);
+	}
 	set_path(ah, &t, !words_flag(w, "down"));
 }
 

@@ -83,7 +83,9 @@ struct cmd {
 	const char *name;
 	void (*run)(struct run *r, struct words *w);
 };
-/* cmd_group.c: the packet goes to a group: "239.1.2.3". */
+/* cmd_group.c: "239.1.2.3" or "ff0e::1", as a GID. */
+void group_parse(struct run *r, const char *text, uint8_t gid[16]);
+/* The packet goes to a group: "239.1.2.3". */
 void group_read(struct run *r, const char *text, struct pkt *p);
 
 /* cmd_ud.c: address handle `n`, to the peer of the current QP. */
