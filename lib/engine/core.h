@@ -135,6 +135,8 @@ struct core {
 	struct rte_mbuf *loopq[CORE_LOOP];
 	uint32_t loop_head, loop_tail;
 
+	struct eng_gsi gsi;		/* of the core that serves the port */
+
 	/* events that are due to a socket */
 	struct list qp_events;		/* struct eng_ear.event_node */
 	struct list cq_errors;		/* struct eng_cq.error_node */
@@ -263,6 +265,9 @@ unsigned int core_srq_events(struct core *c);
 void core_path_of(const struct path *p, struct qp_path *out);
 /* The QP's peer is alive at this MAC. */
 void core_confirm(struct core *c, struct eng_qp *q, const uint8_t gid[16], const uint8_t mac[6]);
+
+/* gsi.c: a packet to QP 1. */
+enum drop_reason core_gsi_rx(struct core *c, const struct wire_pkt *pkt);
 
 /* notify.c: the link was lost, or is back: all clients are told. The core that serves the port. */
 void core_port_event(struct core *c, bool up);

@@ -305,6 +305,23 @@ void core_ah_close(struct core *c, struct eng_ah *a);
 /* It still waits for its neighbour. */
 bool core_ah_waits(const struct eng_ah *a);
 
+/*
+ * gsi.c. The owner of QP 1, one at a time: `rx` gets each of its datagrams, on the core that serves the port,
+ * while the packet lies in its frame. Control thread. 0, -EBUSY.
+ */
+struct eng_gsi {
+	void (*rx)(void *arg, struct core *c, const struct wire_pkt *pkt);
+	void *arg;
+	struct psn psn;			/* of the next one sent */
+};
+int eng_gsi_open(struct engine *e, void (*rx)(void *arg, struct core *c, const struct wire_pkt *pkt),
+		 void *arg);
+/* When it returns nothing is handed on any more. */
+void eng_gsi_close(struct engine *e);
+/* QP 1 sends to QP `dest_qpn` at the handle's peer. In `rx`, or in eng_call(), of the core that serves the
+ * port. 0, -EAGAIN (no room, or no neighbour yet: try again), -EMSGSIZE (more than the port's MTU). */
+int core_gsi_send(struct core *c, const struct eng_ah *a, uint32_t dest_qpn, const void *data, uint32_t len);
+
 /* Any thread: takes what was posted and sends; receives nothing. Returns at once when another thread
  * drives the core, which then does it. */
 void core_drive_post(struct core *c);

@@ -16,7 +16,7 @@
 #include "engine/core.h"
 #include "transport/mcast.h"
 
-#define QPN_FIRST 2u		/* those below, and the one of all multicasts, are nobody's */
+#define QPN_FIRST 2u		/* 0 is nobody's, 1 the GSI QP (A18) */
 
 static struct handoff *
 ring_new(void)
@@ -111,9 +111,10 @@ owner_of(struct core *c, struct rte_mbuf *m)
 		core_group_spread(c, m);
 		return c->index;
 	}
-	if (wire_parse(frame, m->data_len, &pkt) != DROP_NONE || pkt.dest_qpn < QPN_FIRST ||
-	    pkt.dest_qpn == MCAST_QPN)
+	if (wire_parse(frame, m->data_len, &pkt) != DROP_NONE || pkt.dest_qpn == MCAST_QPN)
 		return c->index;
+	if (pkt.dest_qpn < QPN_FIRST)
+		return ENG_PORT_CORE;	/* QP 1 is there */
 	at = eng_qpn_core(c->engine, pkt.dest_qpn);
 	return at < c->engine->num_cores ? at : c->index;
 }

@@ -8,6 +8,7 @@
 
 #include <rte_prefetch.h>
 
+#include "transport/gsi.h"
 #include "wire/icrc.h"
 
 static bool
@@ -28,6 +29,8 @@ no_such_qp(struct core *c, const struct wire_pkt *pkt)
 {
 	char line[CORE_LINE_LEN];
 
+	if (pkt->dest_qpn == GSI_QPN)
+		return core_gsi_rx(c, pkt);
 	if (gid_find(c->net, pkt->src_gid) < 0)
 		return DROP_QPN;
 	if (!c->said_self && !(c->was_qpn && c->was_qpn(c->was_arg, pkt->dest_qpn))) {

@@ -92,6 +92,12 @@ pkey_ok(uint16_t a, uint16_t b)
 	return (a & 0x7fff) && (a & 0x7fff) == (b & 0x7fff) && ((a | b) & 0x8000);
 }
 
+bool
+demux_pkey_ok(uint16_t pkey)
+{
+	return pkey_ok(pkey, PKEY_DEFAULT);
+}
+
 enum drop_reason
 demux_admits(const struct qp *qp, const struct wire_pkt *pkt)
 {

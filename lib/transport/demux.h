@@ -6,6 +6,7 @@
 #ifndef TRANSPORT_DEMUX_H
 #define TRANSPORT_DEMUX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "telemetry/counters.h"
@@ -29,6 +30,8 @@ struct qp *demux_find(const struct demux *d, uint32_t qpn);
  * DROP_ADDRESS (not the QP's path, C32, B29), DROP_QP_STATE (C31).
  */
 enum drop_reason demux_rx(const struct demux *d, const struct wire_pkt *pkt, struct qp **out);
+/* Does it match the one entry of the port's table (A16)? */
+bool demux_pkey_ok(uint16_t pkey);
 /* May this QP have the packet? DROP_NONE, or the reasons above but DROP_QPN; and those of its kind. */
 enum drop_reason demux_admits(const struct qp *qp, const struct wire_pkt *pkt);
 

@@ -24,11 +24,11 @@ struct frame_bth {
 /* Takes the next slot and writes all headers up to the BTH, by this path to that QP; the extension headers
  * that `op` has and then the payload are the caller's. False: the outbox is full. */
 static inline bool
-frame_open_to(struct frame *f, const struct qp *qp, struct xport *x, const struct frame_bth *b,
+frame_open_as(struct frame *f, enum wire_class class, struct xport *x, const struct frame_bth *b,
 	      uint32_t payload_len, const struct wire_tmpl *t, uint32_t dest_qpn)
 {
 	struct out_slot *slot = out_get(x->out);
-	uint8_t opcode = wire_opcode(qp->kind->class, b->op);
+	uint8_t opcode = wire_opcode(class, b->op);
 	struct wire_bth bth = {
 		.opcode = opcode,
 		.se = b->se,
@@ -48,6 +48,14 @@ frame_open_to(struct frame *f, const struct qp *qp, struct xport *x, const struc
 	f->pad = bth.pad;
 	f->at = wire_put_bth(wire_put_tmpl(slot->data, t, ib_len), &bth);
 	return true;
+}
+
+/* The same for a QP of whatever type. */
+static inline bool
+frame_open_to(struct frame *f, const struct qp *qp, struct xport *x, const struct frame_bth *b,
+	      uint32_t payload_len, const struct wire_tmpl *t, uint32_t dest_qpn)
+{
+	return frame_open_as(f, qp->kind->class, x, b, payload_len, t, dest_qpn);
 }
 
 /* The same to the peer of a connected QP. */
