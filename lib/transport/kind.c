@@ -12,6 +12,7 @@
 #include "transport/req.h"
 #include "transport/resp.h"
 #include "transport/retry.h"
+#include "transport/xrc.h"
 
 #define WR(name) (1u << WR_##name)
 
@@ -32,14 +33,17 @@ admits_qkey(const struct qp *qp, const struct wire_pkt *pkt)
 	return pkt->deth.qkey == qp->attr.qkey ? DROP_NONE : DROP_QKEY;
 }
 
-/* A class without responses: wire_parse() knows none. */
+/* What only the other end of a connection is sent, or an answer of a class that has none. */
 static void
-no_response(struct qp *qp, struct xport *x, const struct wire_pkt *pkt)
+astray(struct qp *qp, struct xport *x, const struct wire_pkt *pkt)
 {
 	(void)qp;
 	(void)pkt;
 	cnt_drop(x->cnt, DROP_QP_TYPE);
 }
+
+#define RELIABLE_OPS (WR(SEND) | WR(SEND_IMM) | WR(SEND_INV) | WR(RDMA_WRITE) | \
+		      WR(RDMA_WRITE_IMM) | WR(RDMA_READ) | WR(CMP_SWAP) | WR(FETCH_ADD))
 
 static const struct qp_kind kinds[QPT_COUNT] = {
 	[QPT_RC] = {
@@ -50,8 +54,7 @@ static const struct qp_kind kinds[QPT_COUNT] = {
 		.ends = true,
 		/* LOCAL_INV is no packet: only a memory window could be invalidated, and there are
 		 * none in this version */
-		.wr_ops = WR(SEND) | WR(SEND_IMM) | WR(SEND_INV) | WR(RDMA_WRITE) |
-			  WR(RDMA_WRITE_IMM) | WR(RDMA_READ) | WR(CMP_SWAP) | WR(FETCH_ADD),
+		.wr_ops = RELIABLE_OPS,
 		.admits = admits_peer,
 		.rx_request = resp_rx,
 		.rx_response = comp_rx,
@@ -67,7 +70,7 @@ static const struct qp_kind kinds[QPT_COUNT] = {
 		.wr_ops = WR(SEND) | WR(SEND_IMM) | WR(RDMA_WRITE) | WR(RDMA_WRITE_IMM),
 		.admits = admits_peer,
 		.rx_request = resp_uc_rx,
-		.rx_response = no_response,
+		.rx_response = astray,
 		.send = req_uc_send,
 		.expire = req_uc_expire,
 	},
@@ -78,9 +81,33 @@ static const struct qp_kind kinds[QPT_COUNT] = {
 		.wr_ops = WR(SEND) | WR(SEND_IMM),
 		.admits = admits_qkey,
 		.rx_request = resp_ud_rx,
-		.rx_response = no_response,
+		.rx_response = astray,
 		.send = req_ud_send,
 		.expire = req_ud_expire,
+	},
+	/* The two ends of an XRC connection: the requester of RC, and its responder. */
+	[QPT_XRC_INI] = {
+		.class = WIRE_XRC,
+		.has_sq = true,
+		.acked = true,
+		.ends = true,
+		.wr_ops = RELIABLE_OPS,
+		.admits = admits_peer,
+		.rx_request = astray,
+		.rx_response = comp_rx,
+		.send = req_send,
+		.expire = retry_expire,
+	},
+	[QPT_XRC_TGT] = {
+		.class = WIRE_XRC,
+		.named_srq = true,
+		.acked = true,
+		.ends = true,
+		.admits = admits_peer,
+		.rx_request = xrc_rx_request,
+		.rx_response = astray,
+		.send = req_send,
+		.expire = retry_expire,
 	},
 };
 
@@ -94,4 +121,12 @@ bool
 qp_type_exists(uint32_t type)
 {
 	return qp_kind_of(type) != NULL;
+}
+
+bool
+qp_type_receives(uint32_t type)
+{
+	const struct qp_kind *k = qp_kind_of(type);
+
+	return k && k->has_rq;
 }

@@ -26,6 +26,7 @@ enum req_sent {
 struct qp_kind {
 	enum wire_class class;	/* of the packets that it takes and sends (A20) */
 	bool has_sq, has_rq;	/* a queue that it has not has no WQEs and needs no CQ */
+	bool named_srq;		/* each request says from which SRQ its receive comes (F15) */
 	bool acked;		/* a send is done when it is acknowledged; otherwise when it was sent (F8) */
 	bool ends;		/* a send that fails here ends the QP, not only its send queue (E7) */
 	/* not acked, with a path: ACK timeout that a send waits for a neighbour; else 0 */

@@ -56,7 +56,8 @@ static bool
 conf_ok(const struct qp_conf *c, const struct qp_kind *k)
 {
 	return k && (k->has_sq ? c->send_cq != NULL : !c->sq.max_wr) &&
-	       (k->has_rq ? c->recv_cq != NULL : !c->rq.max_wr) && c->sq.ctl && !(c->srq && c->rq.max_wr) &&
+	       (k->has_rq ? c->recv_cq != NULL : !c->rq.max_wr) && c->sq.ctl &&
+	       !(c->srq && c->rq.max_wr) && k->named_srq == (c->xrc.find != NULL) &&
 	       wq_ok(&c->sq, plx_sq_stride(c->sq.max_sge, c->max_inline)) &&
 	       wq_ok(&c->rq, plx_rq_stride(c->rq.max_sge)) && c->max_inline <= PLX_MAX_INLINE &&
 	       c->dev_max_rd_atomic <= 128 && c->dev_max_dest_rd_atomic <= 128;

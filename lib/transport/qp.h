@@ -78,6 +78,20 @@ struct qp_path {
 	uint8_t way;		/* enum out_way: dst_gid is a peer's, our own, or a group */
 };
 
+/* An SRQ that a peer may name, as one core sees it. */
+struct xrc_srq {
+	struct srq *srq;
+	struct cq *cq;		/* what its receives complete on, on this core */
+};
+
+/* An XRC domain as the core of a target sees it. */
+struct xrc_domain {
+	/* On that core, for each request: the SRQ of this number in the domain, or NULL. One that was given
+	 * stays until the targets of the domain have forgotten it: qp_forget_srq(). */
+	const struct xrc_srq *(*find)(void *arg, uint32_t srqn);
+	void *arg;
+};
+
 struct qp_conf {
 	uint32_t qpn;
 	uint32_t handle, gen;	/* what the application knows it by */
@@ -86,6 +100,7 @@ struct qp_conf {
 	struct cq *send_cq, *recv_cq;
 	struct wq_conf sq, rq;	/* rq.max_wr may be 0 */
 	struct srq *srq;	/* receives come from there; NULL: from rq. Then rq.max_wr is 0 */
+	struct xrc_domain xrc;	/* of an XRC target alone, which has no PD */
 	uint32_t max_inline;
 	uint32_t port_ip_mtu;	/* for the active MTU (A32) */
 	uint32_t dev_max_rd_atomic, dev_max_dest_rd_atomic;
@@ -115,6 +130,8 @@ struct qp;
 /* `type` is one of the book's; there are QPs of it in this version. Pure; any thread. */
 bool qp_type_known(uint32_t type);
 bool qp_type_exists(uint32_t type);
+/* It has a receive queue, of its own or a shared one. */
+bool qp_type_receives(uint32_t type);
 
 /* Bytes of a QP: the caller (control side) allocates them, zeroed and aligned to 64. */
 size_t qp_size(void);
@@ -133,6 +150,10 @@ void qp_query(const struct qp *qp, struct qp_attr *attr);
 
 /* The neighbour of the path was resolved or has a new MAC: replaces the template. */
 void qp_path_set(struct qp *qp, struct xport *x, const struct qp_path *path);
+
+/* An XRC target: the SRQ is found no more; if a message is under way into it, no CQE tells of the receive
+ * that it took. */
+void qp_forget_srq(struct qp *qp, const struct srq *srq);
 
 /* The doorbell rang for one of its queues. */
 void qp_sq_bell(struct qp *qp, struct xport *x);

@@ -90,9 +90,9 @@ enter_init(struct qp *qp, struct xport *x)
 {
 	(void)x;
 	rq_want_bell(&qp->rq, false);
-	if (!list_linked(&qp->send_user.node))
+	if (qp->conf.send_cq && !list_linked(&qp->send_user.node))
 		list_push(&qp->conf.send_cq->users, &qp->send_user.node);
-	if (!list_linked(&qp->recv_user.node))
+	if (qp->conf.recv_cq && !list_linked(&qp->recv_user.node))
 		list_push(&qp->conf.recv_cq->users, &qp->recv_user.node);
 }
 

@@ -69,7 +69,7 @@ enum resp_msg {			/* the message that is coming in */
 struct resp_rd {
 	struct psn first;
 	uint32_t npsn;
-	uint32_t rkey, len;
+	uint32_t rkey, len, pd;
 	uint64_t va;		/* of the whole READ as it came first */
 	uint64_t orig;		/* result of an atomic */
 	bool atomic;
@@ -98,7 +98,10 @@ struct resp {
 	bool wqe_used;
 	bool last_wqe;			/* QP_LAST_WQE_REACHED was raised (E8) */
 	uint32_t wqe_pd;		/* to which the SGEs of a receive belong: the QP's, or its SRQ's */
+	uint32_t key_pd;		/* to which what requests name by rkey belongs: likewise */
 	uint64_t wqe_len;
+	struct cq *cq;			/* what receives complete on */
+	const struct xrc_srq *xrc;	/* an XRC target: of the request, or of the message under way */
 	struct resp_rd *rd;	/* ring of rd_cap; the oldest at rd_head */
 	uint32_t rd_cap, rd_head, rd_count, rd_pending;
 	struct rq_wqe wqe;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where do the receives of a QP come from: its own queue, or one that it shares? Called at its making,
- * by the responder for each message that needs one, and at its end; on the owning core.
+ * Where do the receives of a QP come from: its own queue, one that it shares, or one that its peer names?
+ * Called at its making, by the responder for each message that needs one, and at its end; on the owning core.
  *
  * A WQE that was taken from a shared queue is the QP's alone from then on. It completes, in error if
  * need be (F13); but a QP that goes to RESET or is destroyed under way forgets it, as hardware does: no
@@ -9,6 +9,8 @@
  * waits for QP_LAST_WQE_REACHED.
  */
 #include "transport/recv.h"
+
+#include "transport/xrc.h"
 
 static int
 take_own(struct qp *qp)
@@ -27,8 +29,10 @@ recv_init(struct qp *qp)
 {
 	const struct srq *srq = qp->conf.srq;
 
-	qp->take_recv = srq ? take_shared : take_own;
+	qp->take_recv = qp->kind->named_srq ? xrc_take : srq ? take_shared : take_own;
 	qp->resp.wqe_pd = srq ? srq->pd : qp->conf.pd;
+	qp->resp.key_pd = qp->conf.pd;
+	qp->resp.cq = qp->conf.recv_cq;
 }
 
 void

@@ -153,8 +153,12 @@ put_ext(struct req_job *job, struct frame *f, enum wire_op op)
 	uint32_t at = job->op->read ? job->k * job->qp->mtu : 0;
 	uint32_t len = job->wr->length - at;
 
+	if (!ext)
+		return;
 	if (job->op->read && len > job->npsn * job->qp->mtu)
 		len = job->npsn * job->qp->mtu;
+	if (ext & WIRE_EXT_XRCETH)
+		f->at = wire_put_xrceth(f->at, w->xrc_srqn);
 	if (ext & WIRE_EXT_RETH)
 		f->at = wire_put_reth(f->at, w->remote_addr + at, w->rkey, len);
 	if (ext & WIRE_EXT_ATOMICETH) {

@@ -218,21 +218,33 @@ static const enum drop_reason drops[] = {
 	[RESP_END_DUP_ATOMIC] = DROP_DUP_ATOMIC,
 };
 
-void
-resp_rx(struct qp *qp, struct xport *x, const struct wire_pkt *pkt)
+static void
+walk(struct resp_job *job, enum resp_step at)
 {
-	struct resp_job the_job = { .qp = qp, .x = x, .pkt = pkt }, *job = &the_job;
-	enum resp_step at = RESP_PSN;
+	struct qp *qp = job->qp;
+	struct xport *x = job->x;
 
 	STEP_LOOP(RESP_STEPS, RESP_END_DONE);
 	if (drops[at] != DROP_NONE) {
 		cnt_drop(x->cnt, drops[at]);
-		xport_trace(x, TRACE_DROP, qp, pkt->psn, drops[at]);
+		xport_trace(x, TRACE_DROP, qp, job->pkt->psn, drops[at]);
 	}
 	if (resp_due_now(qp, x))
 		qp_kick(qp, x);		/* C25 */
 	else if (resp_due(qp))
 		qp_put_off(qp, x);
+}
+
+void
+resp_rx(struct qp *qp, struct xport *x, const struct wire_pkt *pkt)
+{
+	walk(&(struct resp_job){ .qp = qp, .x = x, .pkt = pkt }, RESP_PSN);
+}
+
+void
+resp_refuse(struct qp *qp, struct xport *x, const struct wire_pkt *pkt, enum fault why)
+{
+	walk(&(struct resp_job){ .qp = qp, .x = x, .pkt = pkt, .fault = why }, RESP_FAULT);
 }
 
 void

@@ -10,6 +10,9 @@ void resp_init(struct qp *qp);
 
 /* A request packet (WIRE_REQUEST) for a QP that receives. */
 void resp_rx(struct qp *qp, struct xport *x, const struct wire_pkt *pkt);
+/* The same for one that is expected and refused before it is looked at further. */
+void resp_refuse(struct qp *qp, struct xport *x, const struct wire_pkt *pkt, enum fault why);
+
 /* The same of an unreliable connection. */
 void resp_uc_rx(struct qp *qp, struct xport *x, const struct wire_pkt *pkt);
 

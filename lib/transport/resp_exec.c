@@ -16,7 +16,7 @@ check_write(struct resp_job *job)
 
 	if (!r->len)
 		return FAULT_NONE;	/* no byte, no rkey (B4) */
-	if (mr_check(job->x->mrs, r->rkey, job->qp->conf.pd, MEM_REMOTE_WRITE, r->va + r->done, rest,
+	if (mr_check(job->x->mrs, r->rkey, r->key_pd, MEM_REMOTE_WRITE, r->va + r->done, rest,
 		     &job->ptr) != MEM_OK)
 		return FAULT_RKEY;
 	return FAULT_NONE;
@@ -28,7 +28,7 @@ check_read(struct resp_job *job)
 	const struct wire_pkt *pkt = job->pkt;
 	uint8_t *ptr;
 
-	if (pkt->reth.len && mr_check(job->x->mrs, pkt->reth.rkey, job->qp->conf.pd, MEM_REMOTE_READ,
+	if (pkt->reth.len && mr_check(job->x->mrs, pkt->reth.rkey, job->qp->resp.key_pd, MEM_REMOTE_READ,
 				      pkt->reth.va, pkt->reth.len, &ptr) != MEM_OK)
 		return FAULT_RKEY;
 	return FAULT_NONE;
@@ -39,7 +39,7 @@ check_atomic(struct resp_job *job)
 {
 	const struct wire_pkt *pkt = job->pkt;
 
-	if (mr_check(job->x->mrs, pkt->atomic.rkey, job->qp->conf.pd, MEM_REMOTE_ATOMIC,
+	if (mr_check(job->x->mrs, pkt->atomic.rkey, job->qp->resp.key_pd, MEM_REMOTE_ATOMIC,
 		     pkt->atomic.va, sizeof(uint64_t), &job->ptr) != MEM_OK)
 		return FAULT_RKEY;
 	/* an aligned VA of a region whose first byte is not: no atomic word */

@@ -62,6 +62,7 @@ resp_rd_accept(struct resp_job *job, uint32_t npsn, uint64_t orig)
 		.npsn = npsn,
 		.rkey = atomic ? job->pkt->atomic.rkey : job->pkt->reth.rkey,
 		.len = atomic ? 0 : job->pkt->reth.len,
+		.pd = r->key_pd,
 		.va = atomic ? job->pkt->atomic.va : job->pkt->reth.va,
 		.orig = orig,
 		.atomic = atomic,
@@ -114,7 +115,7 @@ may_read_again(const struct resp_job *job, const struct resp_rd *rd, uint32_t k)
 	    pkt->reth.va != rd->va + skipped)
 		return false;
 	return !pkt->reth.len ||
-	       mr_check(job->x->mrs, pkt->reth.rkey, job->qp->conf.pd, MEM_REMOTE_READ,
+	       mr_check(job->x->mrs, pkt->reth.rkey, rd->pd, MEM_REMOTE_READ,
 			pkt->reth.va, pkt->reth.len, &ptr) == MEM_OK;
 }
 
@@ -281,7 +282,7 @@ send_read(struct qp *qp, struct xport *x, struct resp_rd *rd)
 	struct frame f;
 	uint8_t *ptr;
 
-	if (len && mr_check(x->mrs, rd->rkey, qp->conf.pd, MEM_REMOTE_READ, rd->va + at, len,
+	if (len && mr_check(x->mrs, rd->rkey, rd->pd, MEM_REMOTE_READ, rd->va + at, len,
 			    &ptr) != MEM_OK)
 		return read_failed(qp, x, bth.psn);
 	if (!frame_open(&f, qp, x, &bth, len))

@@ -183,7 +183,7 @@ void
 status_recv_ok(struct qp *qp, struct xport *x, const struct status_recv *r)
 {
 	qp->resp.wqe_used = false;
-	push(qp, x, qp->conf.recv_cq, &(struct plx_cqe){
+	push(qp, x, qp->resp.cq, &(struct plx_cqe){
 		.wr_id = qp->resp.wqe.wr_id,
 		.status = WC_SUCCESS,
 		.opcode = r->write ? WC_RECV_RDMA_WITH_IMM : WC_RECV,
@@ -201,7 +201,7 @@ static void
 recv_failed(struct qp *qp, struct xport *x, enum fault f)
 {
 	qp->resp.wqe_used = false;
-	push(qp, x, qp->conf.recv_cq, &(struct plx_cqe){
+	push(qp, x, qp->resp.cq, &(struct plx_cqe){
 		.wr_id = qp->resp.wqe.wr_id,
 		.status = fault_info[f].status,
 		.vendor_err = vendor_err_of(qp, f, qp->kind->acked ? fault_info[f].syndrome : 0),

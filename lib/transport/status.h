@@ -55,6 +55,9 @@
 	/* where no NAK ends it */ \
 	X(0x0a, KEY_GUESSED, 0, WC_WR_FLUSH_ERR, EV_QP_ACCESS_ERR, \
 	  "gave the connection up: the peer used one wrong rkey after the other") \
+	/* F15 */ \
+	X(0x0b, NO_SRQ, AETH_NAK_INV_REQ, WC_LOC_QP_OP_ERR, EV_QP_ACCESS_ERR, \
+	  "refused the peer's request: the XRC domain here has no shared receive queue of that number") \
 	/* requester; B16 */ \
 	X(0x10, REM_INV_REQ, 0, WC_REM_INV_REQ_ERR, EV_NONE, \
 	  "the peer refused the request as invalid: the operation, its length or their number") \

@@ -132,6 +132,8 @@ cmd_path(struct run *r, struct words *w)
 	if (!a.path.ready && !words_flag(w, "down"))
 		run_fail(r, "up or down");
 	qp_path_set(r->qp->qp, &r->h.x, &a.path);
+	if (r->qp->tgt)
+		qp_path_set(r->qp->tgt, &r->h.x, &a.path);
 	run_settle(r);
 }
 

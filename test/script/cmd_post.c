@@ -56,13 +56,13 @@ sges(struct run *r, struct words *w, struct plx_sge *sge)
 }
 
 static void
-remember(struct host_qp *q, uint64_t id, bool recv, uint32_t wc)
+remember(struct host_qp *q, const struct host_wr *wr)
 {
 	if (!(q->num_wrs & (q->num_wrs - 1)))	/* full: 0 or a power of two */
 		q->wr = realloc(q->wr, (q->num_wrs ? 2 * q->num_wrs : 1) * sizeof(*q->wr));
 	if (!q->wr)
 		abort();
-	q->wr[q->num_wrs++] = (struct host_wr){ id, recv, wc };
+	q->wr[q->num_wrs++] = *wr;
 }
 
 /* Of a shared queue it may complete on any of its QPs. */
@@ -70,12 +70,13 @@ static void
 remember_recv(struct run *r, struct host_qp *q, uint64_t id)
 {
 	if (!q->conf.srq) {
-		remember(q, id, true, IBV_WC_RECV);
+		remember(q, &(struct host_wr){ .id = id, .recv = true, .wc_opcode = IBV_WC_RECV });
 		return;
 	}
 	for (unsigned int i = 0; i < r->h.num_qps; i++)
 		if (r->h.qp[i]->conf.srq == q->conf.srq)
-			remember(r->h.qp[i], id, true, IBV_WC_RECV);
+			remember(r->h.qp[i], &(struct host_wr){ .id = id, .recv = true,
+								.wc_opcode = IBV_WC_RECV });
 }
 
 static uint8_t
@@ -152,31 +153,50 @@ cmd_post_(struct run *r, struct words *w)
 	}
 	if (q->conf.type == IBV_QPT_UD)
 		ud_read(r, w, &wqe);
+	wqe.xrc_srqn = (uint32_t)run_opt(r, w, "srqn", q->srq ? q->srq->number : 0);
 	wqe.length = (uint32_t)run_opt(r, w, "length", wqe.length);
 	wqe.num_sge = (uint16_t)run_opt(r, w, "num_sge", wqe.num_sge);
 	host_note(&r->h, "  post %s wr=%llu len=%u", kind, (unsigned long long)wqe.wr_id, wqe.length);
 	if (host_post(&r->h, q, &wqe, sge, bytes))
 		run_fail(r, "the send queue is full");
-	remember(q, wqe.wr_id, false, kinds[k].wc);
+	remember(q, &(struct host_wr){ .id = wqe.wr_id, .wc_opcode = kinds[k].wc });
 	run_settle(r);
 }
 
-/* recv wr=N [sge=...] [lkey=] [num_sge=] */
+/* XRC: srq=NAME, a shared queue that peers name; without, the current QP's own one. */
+static struct host_srq *
+srq_of(struct run *r, struct words *w)
+{
+	const char *name = words_opt(w, "srq");
+	struct host_srq *s = name ? host_srq_find(&r->h, name) : r->qp->srq;
+
+	if (name && !s)
+		run_fail(r, "no such shared queue: %s", name);
+	return s;
+}
+
+/* recv wr=N [sge=...] [lkey=] [num_sge=] [srq=] */
 static void
 cmd_recv(struct run *r, struct words *w)
 {
 	struct host_qp *q = run_qp(r);
 	struct plx_sge sge[PLX_MAX_SGE] = { 0 };
+	struct host_srq *srq = srq_of(r, w);
 	uint64_t id = wr_id(r, w);
 	uint32_t n = sges(r, w, sge);
 
 	n = (uint32_t)run_opt(r, w, "num_sge", n);
 	host_note(&r->h, "  recv wr=%llu len=%u", (unsigned long long)id,
 		  n <= PLX_MAX_SGE ? total(sge, n) : 0);
-	if (q->conf.srq ? host_srq_recv((struct host_srq *)q->conf.srq, id, n, sge) :
+	if (srq ? host_srq_recv(srq, id, n, sge) :
+	    q->conf.srq ? host_srq_recv((struct host_srq *)q->conf.srq, id, n, sge) :
 			  host_recv(&r->h, q, id, n, sge))
 		run_fail(r, "the receive queue is full");
-	remember_recv(r, q, id);
+	if (srq)
+		remember(q, &(struct host_wr){ .id = id, .srq = srq, .recv = true,
+					       .wc_opcode = IBV_WC_RECV });
+	else
+		remember_recv(r, q, id);
 	run_settle(r);
 }
 

@@ -129,6 +129,7 @@ want_of(struct run *r, struct words *w, struct host_qp_want *want)
 	want->pd = (uint32_t)run_opt(r, w, "pd", 1);
 	want->ip_mtu = (uint32_t)run_opt(r, w, "ip_mtu", 4200);
 	want->max_inline = (uint32_t)run_opt(r, w, "inline", PLX_MAX_INLINE);
+	want->domain = (uint32_t)run_opt(r, w, "domain", 0);
 	want->psn = (int)run_opt(r, w, "start", (uint64_t)-1);
 }
 

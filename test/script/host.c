@@ -46,6 +46,7 @@ host_init(struct host *h)
 	if (!h->ext)
 		abort();
 	h->external = host_external;
+	h->xrc = host_xrc;
 	h->out.slot = h->slot;
 	h->out.ext = h->ext;
 	h->out.ext_min = 1;

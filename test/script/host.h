@@ -22,7 +22,7 @@
 
 #define HOST_QPS 8
 #define HOST_MRS 16
-#define HOST_SRQS 4
+#define HOST_SRQS 16
 #define HOST_HELD 1024
 #define HOST_CANARY 64
 #define HOST_CANARY_BYTE 0xca
@@ -48,9 +48,12 @@ struct host_cq {
 /* What was posted, to check its completion by. */
 struct host_wr {
 	uint64_t id;
+	const struct host_srq *srq;	/* where it was posted; NULL: a queue of the QP's own */
 	bool recv;
 	uint32_t wc_opcode;
 };
+
+struct host;
 
 /* A shared receive queue, with the application's half. */
 struct host_srq {
@@ -59,10 +62,20 @@ struct host_srq {
 	struct host *host;
 	struct plx_wq_ctl ctl;
 	uint32_t tail;
+	/* of those that XRC peers name: host_xrc.c */
+	uint32_t number, domain;
+	struct xrc_srq at;
+	struct host_cq own_cq, *cq;	/* cq: NULL for another queue */
+	bool gone;
 };
 
 struct host_qp {
 	char name[16];
+	/* of an XRC connection: the target, which takes what the peer requests, and its own shared queue */
+	struct qp *tgt;
+	uint32_t tgt_qpn, domain;
+	struct host_srq *srq;
+	struct host *host;
 	struct qp *qp;
 	struct qp_conf conf;
 	struct plx_wq_ctl sq_ctl, rq_ctl;
@@ -89,6 +102,7 @@ struct host_cqe {
 	struct host_cqe *next;
 	struct plx_cqe cqe;
 	struct host_qp *qp;
+	const struct host_cq *cq;
 };
 
 struct host {
@@ -114,6 +128,7 @@ struct host {
 	unsigned int num_qps;
 	struct host_mr mr[HOST_MRS];
 	unsigned int num_mrs;
+	bool xrc;		/* its QPs are the two ends of XRC connections */
 	struct host_srq *srq[HOST_SRQS];
 	unsigned int num_srqs;
 	/* what no script line has claimed yet, oldest first */
@@ -128,6 +143,8 @@ struct host {
 
 /* Every host lends room for external payloads, of any length. Set by main. */
 extern bool host_external;
+/* Every host speaks XRC. Set by main. */
+extern bool host_xrc;
 
 void host_init(struct host *h);
 void host_fini(struct host *h);
@@ -150,6 +167,7 @@ const char *host_mem_check(struct host *h);
 struct host_qp_want {
 	struct qp_attr attr;
 	uint32_t sq, rq, send_cqe, recv_cqe, pd, max_inline, ip_mtu;
+	uint32_t domain;	/* XRC */
 	int psn;		/* -1: the host's start PSN */
 	uint32_t qpn;		/* 0: a number by the host */
 	struct srq *srq;	/* or NULL; then `rq` counts */
@@ -179,6 +197,26 @@ void host_srq_free(struct host_srq *s);
 int host_srq_recv(struct host_srq *s, uint64_t wr_id, uint32_t num_sge, const struct plx_sge *sge);
 /* 0, or the error of srq_resize(). */
 int host_srq_resize(struct host_srq *s, uint32_t max_wr);
+
+/* For host_xrc.c: a CQ, a work queue of the host's. */
+void host_cq_add(struct host *h, struct host_cq *c, uint32_t cqes);
+void host_wq_conf(struct wq_conf *c, struct plx_wq_ctl *ctl, uint32_t max_wr, uint32_t stride);
+
+/* host_xrc.c */
+/* A shared queue that peers name, by `number` or, when that is 0, one by the host. cq: NULL for one of its
+ * own. NULL: too many. */
+struct host_named {
+	uint32_t number, pd, domain, wrs;
+};
+struct host_srq *host_named_add(struct host *h, const char *name, const struct host_named *want,
+				struct host_cq *cq);
+/* No target finds it any more. */
+void host_named_destroy(struct host *h, struct host_srq *s);
+/* The target beside an initiator, and its shared queue. */
+void host_tgt_add(struct host *h, struct host_qp *q, const struct host_qp_want *want);
+void host_tgt_free(struct host *h, struct host_qp *q);
+/* host_qp_raise() for the two. */
+int host_xrc_raise(struct host *h, struct host_qp *q, const struct qp_attr *want, uint32_t state);
 
 /* host_time.c */
 /* Everything that wants to run now does. */

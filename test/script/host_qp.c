@@ -25,8 +25,8 @@ log2_of(uint32_t n)
 	return l;
 }
 
-static void
-cq_add(struct host *h, struct host_cq *c, uint32_t cqes)
+void
+host_cq_add(struct host *h, struct host_cq *c, uint32_t cqes)
 {
 	c->log2_size = log2_of(cqes);
 	c->ring = aligned_alloc(64, sizeof(struct plx_cqe) << c->log2_size);
@@ -38,8 +38,8 @@ cq_add(struct host *h, struct host_cq *c, uint32_t cqes)
 	c->cq.event_fd = c->cq.async_fd = -1;
 }
 
-static void
-wq_conf(struct wq_conf *c, struct plx_wq_ctl *ctl, uint32_t max_wr, uint32_t stride)
+void
+host_wq_conf(struct wq_conf *c, struct plx_wq_ctl *ctl, uint32_t max_wr, uint32_t stride)
 {
 	c->ctl = ctl;
 	c->log2_size = log2_of(max_wr ? max_wr : 1);
@@ -135,21 +135,27 @@ host_qp_add(struct host *h, const char *name, const struct host_qp_want *want)
 	snprintf(q->name, sizeof(q->name), "%s", name);
 	q->qpn = want->qpn ? want->qpn : QPN_OURS + h->num_qps * QPN_STEP;
 	q->peer_qpn = QPN_PEER + h->num_qps * QPN_STEP;
-	q->class = want->type == IBV_QPT_UC ? 0x20 : want->type == IBV_QPT_UD ? 0x60 : 0;
+	q->class = h->xrc ? 0xa0 :
+		   want->type == IBV_QPT_UC ? 0x20 : want->type == IBV_QPT_UD ? 0x60 : 0;
 	q->mtu = 128u << want->attr.path_mtu;
 	start_psns(h, q, want);
 	templates(h, q);
-	cq_add(h, &q->send_cq, want->send_cqe);
-	cq_add(h, &q->recv_cq, want->recv_cqe);
+	host_cq_add(h, &q->send_cq, want->send_cqe);
+	host_cq_add(h, &q->recv_cq, want->recv_cqe);
 	q->conf = (struct qp_conf){
 		.qpn = q->qpn, .handle = h->num_qps, .gen = 1,
 		.type = want->type ? want->type : IBV_QPT_RC, .pd = want->pd,
 		.send_cq = &q->send_cq.cq, .recv_cq = &q->recv_cq.cq, .max_inline = want->max_inline,
 		.port_ip_mtu = want->ip_mtu, .dev_max_rd_atomic = 16, .dev_max_dest_rd_atomic = 16,
 	};
-	wq_conf(&q->conf.sq, &q->sq_ctl, want->sq, plx_sq_stride(PLX_MAX_SGE, want->max_inline));
-	q->conf.srq = want->srq;
-	wq_conf(&q->conf.rq, &q->rq_ctl, want->srq ? 0 : want->rq, plx_rq_stride(PLX_MAX_SGE));
+	host_wq_conf(&q->conf.sq, &q->sq_ctl, want->sq, plx_sq_stride(PLX_MAX_SGE, want->max_inline));
+	if (h->xrc) {
+		q->conf.type = IBV_QPT_XRC_SEND;
+		q->conf.recv_cq = NULL;
+	} else {
+		q->conf.srq = want->srq;
+		host_wq_conf(&q->conf.rq, &q->rq_ctl, want->srq ? 0 : want->rq, plx_rq_stride(PLX_MAX_SGE));
+	}
 	q->qp = aligned_alloc(64, (qp_size() + 63) & ~(size_t)63);
 	if (!q->qp)
 		abort();
@@ -160,12 +166,15 @@ host_qp_add(struct host *h, const char *name, const struct host_qp_want *want)
 	if (demux_add(h->demux, q->qpn, q->qp))
 		host_broke(h, "demux_add refuses the QPN");
 	h->qp[h->num_qps++] = q;
+	if (h->xrc)
+		host_tgt_add(h, q, want);
 	return q;
 }
 
 void
 host_qp_free(struct host *h, struct host_qp *q)
 {
+	host_tgt_free(h, q);
 	demux_del(h->demux, q->qpn);
 	qp_fini(q->qp, &h->x);
 	free(q->qp);
@@ -213,6 +222,8 @@ host_qp_raise(struct host *h, struct host_qp *q, const struct host_qp_want *want
 	attr.rq_psn = q->rq_base;
 	host_path(q, &attr.path);
 	q->out.qkey = q->in.qkey = attr.qkey;
+	if (h->xrc)
+		return host_xrc_raise(h, q, &attr, state);
 	for (attr.state = qp_state(q->qp) + 1; attr.state <= state; attr.state++) {
 		int rc = qp_modify(q->qp, &h->x, host_qp_mask(q->conf.type, attr.state), &attr);
 

@@ -76,6 +76,7 @@ void
 host_srq_free(struct host_srq *s)
 {
 	free(s->srq.c.slots);
+	free(s->own_cq.ring);
 	free(s);
 }
 

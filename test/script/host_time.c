@@ -87,6 +87,10 @@ take_cqes(struct host *h, struct host_qp *q, struct host_cq *c, int which)
 			abort();
 		n->cqe = *cqe;
 		n->qp = q;
+		n->cq = c;
+		for (unsigned int i = 0; h->xrc && which && i < h->num_qps; i++)
+			if (h->qp[i]->tgt_qpn == cqe->qp_num)
+				n->qp = h->qp[i];
 		*h->cqes_end[which] = n;
 		h->cqes_end[which] = &n->next;
 		if (cqe->queue == PLX_CQE_SQ)
@@ -123,6 +127,9 @@ take_all(struct host *h)
 		take_cqes(h, h->qp[i], &h->qp[i]->send_cq, 0);
 		take_cqes(h, h->qp[i], &h->qp[i]->recv_cq, 1);
 	}
+	for (unsigned int i = 0; i < h->num_srqs; i++)
+		if (h->srq[i]->cq == &h->srq[i]->own_cq)
+			take_cqes(h, h->qp[0], h->srq[i]->cq, 1);
 	take_notified(h);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs packet scripts: `script_runner [--external yes] [--only PREFIX] [--proofs LIST]
+ * Runs packet scripts: `script_runner [--external yes] [--as xrc] [--only PREFIX] [--proofs LIST]
  * [--tests DIR] FILE|DIRECTORY...`.
  * A script is run for each start PSN and each value of what it varies. LIST names other tests that
  * prove statements, and what must be proved (proof.h). Exit status 1 when something failed or is
@@ -86,6 +86,8 @@ run_file(const char *path)
 	} else if (s->skip[0]) {
 		printf("skip %s:%s\n", path, s->skip);
 		skipped++;
+	} else if (host_xrc && s->only_rc) {
+		skipped++;
 	} else if ((why = run_all(s, &runs))) {
 		printf("FAIL %s\n%s", path, why);
 		failed++;
@@ -150,6 +152,8 @@ options(int argc, char **argv, const char **proofs, const char **tests)
 			*proofs = argv[i + 1];
 		else if (!strcmp(argv[i], "--external"))
 			host_external = !strcmp(argv[i + 1], "yes");
+		else if (!strcmp(argv[i], "--as"))
+			host_xrc = !strcmp(argv[i + 1], "xrc");
 		else if (!strcmp(argv[i], "--tests"))
 			*tests = argv[i + 1];
 		else
@@ -168,8 +172,8 @@ main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	first = options(argc, argv, &proofs, &tests);
 	if (first >= argc) {
-		fprintf(stderr, "usage: %s [--external yes] [--only PREFIX] [--proofs LIST] [--tests DIR] "
-			"FILE|DIRECTORY...\n", argv[0]);
+		fprintf(stderr, "usage: %s [--external yes] [--as xrc] [--only PREFIX] [--proofs LIST] "
+			"[--tests DIR] FILE|DIRECTORY...\n", argv[0]);
 		return 2;
 	}
 	if (proofs)

@@ -51,11 +51,22 @@ opcode_of(struct run *r, const char *name, uint8_t *syndrome)
 		if (strcmp(name, naks[i].name))
 			continue;
 		*syndrome = naks[i].syndrome;
-		return 0x11;
+		return 0x11 | run_qp(r)->class;
 	}
 	if (isdigit((unsigned char)name[0]))
 		return (int)(run_number(r, name) & 0xff);
 	return of_class(r, name);
+}
+
+/* The two ends of an XRC connection have a number each. */
+static void
+address_xrc(struct run *r, struct pkt *p, bool outgoing)
+{
+	if (!r->h.xrc)
+		return;
+	if (is_response(p->opcode) == outgoing)
+		p->dqpn++;
+	p->xrc_srqn = r->qp->srq->number;
 }
 
 static bool
@@ -173,6 +184,7 @@ packet_read(struct run *r, struct words *w, const char *name, struct want *t, bo
 	t->p = outgoing ? run_qp(r)->out : run_qp(r)->in;
 	t->p.opcode = (uint8_t)opcode;
 	t->p.syndrome = syndrome;
+	address_xrc(r, &t->p, outgoing);
 	if (payload)
 		t->p.payload = data_parse(r, payload, &t->p.payload_len);
 	if (body)

@@ -109,7 +109,7 @@ find(const char *name)
 {
 	static const struct cmd *const all[] = { cmd_setup, cmd_srq, cmd_group, cmd_ud, cmd_post, cmd_wire,
 					   cmd_check,
-					   cmd_modify, cmd_table, cmd_moves, cmd_pair };
+					   cmd_modify, cmd_table, cmd_moves, cmd_pair, cmd_xrc };
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		for (const struct cmd *c = all[i]; c->name; c++)
@@ -264,6 +264,7 @@ run_script(const struct script *s, const struct run_var *vars, int num_vars, uin
 	if (!r)
 		abort();
 	host_init(&r->h);
+	r->h.xrc |= s->xrc;
 	r->h.saw = saw;
 	r->h.saw_arg = r;
 	r->h.start_psn = start_psn;

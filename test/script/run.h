@@ -97,7 +97,7 @@ void ud_read(struct run *r, struct words *w, struct plx_sq_wqe *wqe);
 struct srq *srq_read(struct run *r, struct words *w);
 
 extern const struct cmd cmd_setup[], cmd_srq[], cmd_group[], cmd_ud[], cmd_post[], cmd_wire[],
-	cmd_check[], cmd_modify[], cmd_table[], cmd_moves[], cmd_pair[];
+	cmd_check[], cmd_modify[], cmd_table[], cmd_moves[], cmd_pair[], cmd_xrc[];
 
 /* For `qp` and run_qp(): makes a QP from options. */
 void setup_qp(struct run *r, struct words *w);

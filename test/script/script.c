@@ -130,6 +130,10 @@ read_header(struct script *s, const char *line)
 		read_psns(s, &w);
 	} else if (!strcmp(cmd, "skip")) {
 		snprintf(s->skip, sizeof(s->skip), "%.150s", line + 4);
+	} else if (!strcmp(cmd, "as") && (word = words_next(&w)) && !strcmp(word, "xrc")) {
+		s->xrc = true;
+	} else if (!strcmp(cmd, "only") && (word = words_next(&w)) && !strcmp(word, "rc:")) {
+		s->only_rc = true;
 	} else {
 		return false;
 	}

@@ -33,6 +33,8 @@ struct script {
 	int num_partly;
 	char error[160];		/* why it cannot be run, empty: it can */
 	char skip[160];			/* why it is not run */
+	bool xrc;			/* its QPs are XRC's */
+	bool only_rc;			/* it is not run again as another type */
 };
 
 /* Reads a file. */

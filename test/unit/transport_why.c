@@ -395,7 +395,8 @@ why__each_cause(void)
 static void
 why__codes(void)
 {
-	bool seen[FAULT_COUNT] = { [FAULT_NONE] = true };
+	/* NO_SRQ wants a QP of another type: transport_xrc.c */
+	bool seen[FAULT_COUNT] = { [FAULT_NONE] = true, [FAULT_NO_SRQ] = true };
 
 	for (uint32_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
 		seen[causes[i].fault] = true;
