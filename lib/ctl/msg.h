@@ -33,6 +33,7 @@
 	X(MODERATE_CQ, ctl_moderate_cq, "when its events are sent") \
 	X(DESTROY_CQ, ctl_destroy_cq, "free a completion queue; EBUSY while a QP uses it") \
 	X(CREATE_QP, ctl_create_qp, "make a queue pair") \
+	X(OPEN_QP, ctl_open_qp, "one more handle on an XRC target; it ends with the last") \
 	X(MODIFY_QP, ctl_modify_qp, "change attributes and state of a queue pair") \
 	X(QUERY_QP, ctl_query_qp, "attributes and state of a queue pair") \
 	X(EXPLAIN_QP, ctl_explain_qp, "why a queue pair is in ERR or SQE; ENODATA when it is not") \
@@ -258,7 +259,7 @@ struct ctl_create_qp {
 	uint32_t create_flags;
 	/* in and out: granted is at least what was asked */
 	struct ctl_qp_cap cap;
-	uint32_t reserved;
+	uint32_t xrcd;			/* of an XRC target, which has neither PD nor CQs; else 0 */
 	/* out */
 	uint32_t qp;
 	uint32_t qp_gen;
@@ -266,6 +267,17 @@ struct ctl_create_qp {
 	uint32_t core;			/* the core that owns it: whose doorbell ring to use */
 	struct ctl_wq sq;
 	struct ctl_wq rq;
+};
+
+struct ctl_open_qp {
+	/* in; -EINVAL: the domain has no target of that number */
+	uint32_t xrcd;
+	uint32_t qp_num;
+	/* out */
+	uint32_t qp;
+	uint32_t qp_gen;
+	uint32_t core;
+	uint32_t reserved;
 };
 
 struct ctl_qp_attr {			/* struct ibv_qp_attr in fixed widths */
@@ -342,12 +354,16 @@ struct ctl_create_srq {
 	/* in */
 	uint32_t pd;
 	uint32_t type;			/* enum ibv_srq_type */
+	uint32_t xrcd;			/* XRC: by whose targets it is reached */
+	uint32_t cq;			/* XRC: what its receives complete on */
 	/* in and out: granted is at least what was asked */
 	uint32_t max_wr;
 	uint32_t max_sge;
 	/* out */
 	uint32_t srq;
 	uint32_t srq_gen;
+	uint32_t number;		/* XRC: by which peers name it; 24 bits */
+	uint32_t reserved;
 	struct ctl_wq wq;
 };
 

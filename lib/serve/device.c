@@ -13,6 +13,7 @@
 enum device_no {		/* values of rdma-core's enums */
 	CAP_RC_RNR_NAK_GEN = 1 << 12,	/* enum ibv_device_cap_flags */
 	CAP_SRQ_RESIZE = 1 << 13,
+	CAP_XRC = 1 << 20,
 	ATOMIC_GLOB = 2,		/* enum ibv_atomic_cap */
 	PORT_DOWN = 1,			/* enum ibv_port_state */
 	PORT_ACTIVE = 4,
@@ -56,7 +57,7 @@ serve_query_device(struct client *cl, struct ctl_query_device *m)
 		.node_guid = guid_of(eng_port(s->eng)->mac),
 		.max_mr_size = UINT64_C(1) << 47,
 		.page_size_cap = 4096,
-		.device_cap_flags = CAP_RC_RNR_NAK_GEN | CAP_SRQ_RESIZE,
+		.device_cap_flags = CAP_RC_RNR_NAK_GEN | CAP_SRQ_RESIZE | CAP_XRC,
 		.vendor_id = s->conf.vendor_id,
 		.vendor_part_id = s->conf.vendor_part_id,
 		.max_qp = MAX_QP,

@@ -136,6 +136,7 @@ local_close(struct ctl_client *client)
 	X(MODERATE_CQ, moderate_cq) \
 	X(DESTROY_CQ, destroy_cq) \
 	X(CREATE_QP, create_qp) \
+	X(OPEN_QP, open_qp) \
 	X(MODIFY_QP, modify_qp) \
 	X(QUERY_QP, query_qp) \
 	X(EXPLAIN_QP, explain_qp) \

@@ -37,6 +37,9 @@ struct rings {
 	size_t len;
 };
 
+struct xrcd;
+struct xrcd_open;
+
 struct pd {
 	struct client *client;
 	struct list_node node;		/* of the client's */
@@ -88,7 +91,14 @@ struct squeue {			/* a shared receive queue */
 	struct pd *pd;
 	struct rings rings;
 	uint32_t users;
+	/* XRC alone */
+	struct xrcd_open *open;
+	struct cqueue *cq;
+	uint32_t number;		/* by which peers name it: handle and part of the generation */
+	struct xrc_srq *at;		/* as each core sees it; atomic: once all is there */
 };
+#define SRQN_HANDLE 0xffffu
+_Static_assert(MAX_SRQ == SRQN_HANDLE + 1, "a number holds a handle");
 
 struct qpair {
 	struct eng_qp e;
@@ -104,6 +114,11 @@ struct qpair {
 	struct ctl_qp_cap cap;
 	struct ctl_ah_attr ah;		/* as last set */
 	struct list mcasts;		/* struct membership */
+	/* XRC targets. They stand in no table; what clients hold is a qpair that has no QP of its own. */
+	struct xrcd *xrcd;		/* of a target */
+	uint32_t handles;		/* on it */
+	struct qpair *target;		/* of a handle */
+	struct xrcd_open *open;		/* by which a handle was got */
 };
 
 /* A client as one core knows it. */
@@ -168,6 +183,7 @@ int serve_resize_cq(struct client *cl, struct ctl_resize_cq *m);
 int serve_moderate_cq(struct client *cl, struct ctl_moderate_cq *m);
 int serve_destroy_cq(struct client *cl, struct ctl_destroy_cq *m);
 int serve_create_qp(struct client *cl, struct ctl_create_qp *m);
+int serve_open_qp(struct client *cl, struct ctl_open_qp *m);
 int serve_modify_qp(struct client *cl, struct ctl_modify_qp *m);
 /* The path that this gave the QP still waits for its neighbour. */
 bool serve_path_waits(struct client *cl, const struct ctl_modify_qp *m);

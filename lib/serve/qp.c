@@ -9,13 +9,23 @@
 
 #include "serve/object.h"
 #include "serve/qp.h"
+#include "transport/numbers.h"
 
-struct qpair *
-qp_get(struct client *cl, uint32_t handle)
+/* What the client holds itself: the QP, or a handle of an XRC target. */
+static struct qpair *
+handle_get(struct client *cl, uint32_t handle)
 {
 	struct qpair *q = table_get(&cl->stack->qps, handle);
 
 	return q && q->client == cl ? q : NULL;
+}
+
+struct qpair *
+qp_get(struct client *cl, uint32_t handle)
+{
+	struct qpair *q = handle_get(cl, handle);
+
+	return q && q->target ? q->target : q;
 }
 
 /* Of a QP on an SRQ nothing is asked of its own receive queue (FC63). */
@@ -24,7 +34,7 @@ check_cap(struct ctl_create_qp *m)
 {
 	struct ctl_qp_cap *cap = &m->cap;
 
-	if (m->srq)
+	if (m->srq || !qp_type_receives(m->type))
 		cap->max_recv_wr = cap->max_recv_sge = 0;
 	if (cap->max_send_wr > PLX_MAX_WR || cap->max_recv_wr > PLX_MAX_WR ||
 	    cap->max_send_sge > PLX_MAX_SGE || cap->max_recv_sge > PLX_MAX_SGE ||
@@ -59,8 +69,8 @@ round_cap(struct ctl_qp_cap *cap)
 }
 
 /* One block: both control words, then the slots of both queues. */
-static int
-make_rings(struct qpair *q, struct ctl_create_qp *m, struct qp_conf *conf)
+int
+qp_rings(struct qpair *q, struct ctl_create_qp *m, struct qp_conf *conf)
 {
 	const struct ctl_qp_cap *cap = &m->cap;
 	const size_t ctl = sizeof(struct plx_wq_ctl);
@@ -88,7 +98,7 @@ make_rings(struct qpair *q, struct ctl_create_qp *m, struct qp_conf *conf)
 }
 
 /* The memory of a QP, both halves of the stack. NULL without. */
-static struct qpair *
+struct qpair *
 qp_alloc(void)
 {
 	const size_t size = (qp_size() + 63) & ~(size_t)63;
@@ -105,13 +115,21 @@ qp_alloc(void)
 	return q;
 }
 
+void
+qp_memory_free(struct qpair *q)
+{
+	rings_free(&q->rings);
+	free(q->e.qp);
+	free(q);
+}
+
 static int
 join(struct core *c, void *arg)
 {
 	struct qpair *q = arg;
 	int rc = core_qp_add(c, &q->e);
 
-	if (rc == 0)
+	if (rc == 0 && q->client)
 		core_qp_hear(c, &q->e, &q->ear);
 	return rc;
 }
@@ -137,8 +155,8 @@ next_qpn(struct stack *s, uint32_t core)
 	return perm_apply(&s->qpns, n & (0xffffff >> bits)) << bits | core;
 }
 
-static int
-number_and_join(struct stack *s, struct qpair *q, struct qp_conf *conf)
+int
+qp_number_and_join(struct stack *s, struct qpair *q, struct qp_conf *conf)
 {
 	for (uint32_t tries = 0; tries < 2 * MAX_QP; tries++) {
 		int rc;
@@ -170,11 +188,12 @@ hold(struct qpair *q, struct client *cl, struct pd *pd, struct cqueue *scq, stru
 	q->send_cq = scq;
 	q->recv_cq = rcq;
 	q->srq = srq;
-	q->core = eng_core(cl->stack->eng, home_place(cl->stack, scq, rcq));
+	q->core = eng_core(cl->stack->eng, home_place(cl->stack, scq, rcq ? rcq : scq));
 	q->ear.client = &cl->seat[core_index(q->core)].on;
 	pd->users++;
 	scq->users++;
-	rcq->users++;
+	if (rcq)
+		rcq->users++;
 	if (srq)
 		srq->users++;
 	list_push(&cl->qps, &q->node);
@@ -186,12 +205,11 @@ let_go(struct qpair *q)
 	list_del(&q->node);
 	q->pd->users--;
 	q->send_cq->users--;
-	q->recv_cq->users--;
+	if (q->recv_cq)
+		q->recv_cq->users--;
 	if (q->srq)
 		q->srq->users--;
-	rings_free(&q->rings);
-	free(q->e.qp);
-	free(q);
+	qp_memory_free(q);
 }
 
 /* It joined no core, but may have had a handle, for which a client may ring. */
@@ -207,32 +225,38 @@ undo(struct qpair *q)
 	let_go(q);
 }
 
-static int
-furnish(struct qpair *q, struct ctl_create_qp *m)
+struct qp_conf
+qp_conf_of(struct stack *s, const struct ctl_create_qp *m)
 {
-	struct stack *s = q->client->stack;
-	struct qp_conf conf = {
+	return (struct qp_conf){
 		.type = m->type,
-		.pd = q->pd->handle,
-		.srq = q->srq ? &q->srq->e.srq : NULL,
 		.max_inline = m->cap.max_inline_data,
 		.port_ip_mtu = eng_port(s->eng)->ip_mtu,
 		.dev_max_rd_atomic = MAX_RD_ATOMIC,
 		.dev_max_dest_rd_atomic = MAX_RD_ATOMIC,
 	};
+}
+
+static int
+furnish(struct qpair *q, struct ctl_create_qp *m)
+{
+	struct stack *s = q->client->stack;
+	struct qp_conf conf = qp_conf_of(s, m);
 	int rc = home_join(q->send_cq, q->core, &conf.send_cq);
 
-	if (rc == 0)
+	conf.pd = q->pd->handle;
+	conf.srq = q->srq ? &q->srq->e.srq : NULL;
+	if (rc == 0 && q->recv_cq)
 		rc = home_join(q->recv_cq, q->core, &conf.recv_cq);
 	if (rc == 0)
 		rc = table_add(&s->qps, q, &q->handle, &q->gen);
 	if (rc == 0)
-		rc = make_rings(q, m, &conf);
+		rc = qp_rings(q, m, &conf);
 	if (rc < 0)
 		return rc;
 	conf.handle = q->ear.handle = q->handle;
 	conf.gen = q->ear.gen = q->gen;
-	rc = number_and_join(s, q, &conf);
+	rc = qp_number_and_join(s, q, &conf);
 	q->cap = m->cap;
 	m->qp = q->handle;
 	m->qp_gen = q->gen;
@@ -247,10 +271,14 @@ serve_create_qp(struct client *cl, struct ctl_create_qp *m)
 	struct pd *pd = pd_get(cl, m->pd);
 	struct cqueue *scq = cq_get(cl, m->send_cq), *rcq = cq_get(cl, m->recv_cq);
 	struct squeue *srq = m->srq ? srq_get(cl, m->srq - 1) : NULL;
+	bool receives = qp_type_receives(m->type);
 	struct qpair *q;
 	int rc = check_create(m);
 
-	if (rc == 0 && (!pd || !scq || !rcq || (m->srq && !srq)))
+	if (rc == 0 && m->type == QPT_XRC_TGT)
+		return target_create(cl, m);
+	/* what is not received needs no CQ and takes no SRQ (FC66) */
+	if (rc == 0 && (!pd || !scq || (receives ? !rcq || (m->srq && !srq) : m->srq != 0)))
 		rc = -EINVAL;
 	if (rc == 0)
 		rc = check_cap(m);
@@ -260,7 +288,7 @@ serve_create_qp(struct client *cl, struct ctl_create_qp *m)
 	if (!q)
 		return -ENOMEM;
 	round_cap(&m->cap);
-	hold(q, cl, pd, scq, rcq, srq);
+	hold(q, cl, pd, scq, receives ? rcq : NULL, srq);
 	rc = furnish(q, m);
 	if (rc < 0)
 		undo(q);
@@ -281,6 +309,10 @@ qp_free(struct qpair *q)
 {
 	struct stack *s = q->client->stack;
 
+	if (q->target) {
+		target_close(q);
+		return;
+	}
 	mcast_leave_all(q);
 	eng_qp_del(&q->e, gone, q);
 	memory_is_back(s, eng_wait_qps(s->eng));
@@ -290,7 +322,7 @@ qp_free(struct qpair *q)
 int
 serve_destroy_qp(struct client *cl, struct ctl_destroy_qp *m)
 {
-	struct qpair *q = qp_get(cl, m->qp);
+	struct qpair *q = handle_get(cl, m->qp);
 
 	if (!q)
 		return -EINVAL;

@@ -209,6 +209,13 @@ explain(struct stack *s, const struct ctl_modify_qp *m, int rc)
 	ah_explain(s, rc);
 }
 
+/* Programs give the two ends of an XRC connection what they would give RC. The state table has no place
+ * for what an end does not have, so that is taken away first, as the kernel's verbs do. */
+static const uint32_t not_looked_at[QPT_COUNT] = {
+	[QPT_XRC_INI] = QPM_MAX_DEST_RD_ATOMIC | QPM_MIN_RNR_TIMER,
+	[QPT_XRC_TGT] = QPM_MAX_QP_RD_ATOMIC | QPM_RETRY_CNT | QPM_RNR_RETRY,
+};
+
 int
 serve_modify_qp(struct client *cl, struct ctl_modify_qp *m)
 {
@@ -220,6 +227,7 @@ serve_modify_qp(struct client *cl, struct ctl_modify_qp *m)
 		return -EINVAL;
 	if ((m->mask & QPM_QKEY) && (m->attr.qkey & QKEY_CONTROLLED) && !client_may_control(cl))
 		return -EPERM;
+	m->mask &= ~not_looked_at[qp_conf(q->e.qp)->type];
 	rc = m->mask & QPM_AV ? ah_check(&m->attr.ah) : 0;
 	if (rc == 0)
 		rc = modify_qp(cl->stack, &mod);

@@ -5,10 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "serve/object.h"
+#include "serve/xrcd.h"
 
 enum srq_no {			/* values of rdma-core's enums */
 	SRQT_BASIC = 0,		/* enum ibv_srq_type */
+	SRQT_XRC = 1,
 	SRQ_MAX_WR = 1 << 0,	/* enum ibv_srq_attr_mask */
 	SRQ_LIMIT = 1 << 1,
 };
@@ -47,7 +48,7 @@ ring_of(const struct wq_conf *c)
 static int
 check_create(const struct ctl_create_srq *m)
 {
-	if (m->type != SRQT_BASIC)
+	if (m->type != SRQT_BASIC && m->type != SRQT_XRC)
 		return -EOPNOTSUPP;
 	if (!m->max_wr || m->max_wr > PLX_MAX_WR || m->max_sge > PLX_MAX_SGE)
 		return -EINVAL;
@@ -101,7 +102,11 @@ serve_create_srq(struct client *cl, struct ctl_create_srq *m)
 	}
 	pd->users++;
 	list_push(&cl->srqs, &s->node);
-	return 0;
+	if (m->type == SRQT_XRC)
+		rc = xrcd_join(cl, s, m);
+	if (rc < 0)
+		srq_free(s);
+	return rc;
 }
 
 /* Whoever takes holds the SRQ's lock, so once it has the new ring nobody reads the old one. */
@@ -162,8 +167,10 @@ serve_query_srq(struct client *cl, struct ctl_query_srq *m)
 void
 srq_free(struct squeue *s)
 {
-	eng_srq_del(&s->e);
 	table_del(&s->client->stack->srqs, s->e.handle);
+	if (s->open)
+		xrcd_leave(s);
+	eng_srq_del(&s->e);
 	list_del(&s->node);
 	s->pd->users--;
 	rings_free(&s->rings);

@@ -127,6 +127,57 @@ xrcd_free(struct xrcd_open *o)
 	free(o);
 }
 
+/* A target of any core may take from it, and completes on its CQ. */
+static struct xrc_srq *
+as_cores_see(struct squeue *s, struct cqueue *cq)
+{
+	struct engine *e = s->client->stack->eng;
+	uint32_t cores = eng_num_cores(e), first = home_place(s->client->stack, cq, cq);
+	struct xrc_srq *at = calloc(cores, sizeof(*at));
+	int rc = 0;
+
+	for (uint32_t i = 0; at && rc == 0 && i < cores; i++) {
+		uint32_t core = (first + i) % cores;
+
+		at[core].srq = &s->e.srq;
+		rc = home_join(cq, eng_core(e, core), &at[core].cq);
+	}
+	if (rc == 0)
+		return at;
+	free(at);
+	return NULL;
+}
+
+int
+xrcd_join(struct client *cl, struct squeue *s, struct ctl_create_srq *m)
+{
+	struct xrcd_open *o = xrcd_get(cl, m->xrcd);
+	struct cqueue *cq = cq_get(cl, m->cq);
+	struct xrc_srq *at;
+
+	if (!o || !cq)
+		return -EINVAL;
+	at = as_cores_see(s, cq);
+	if (!at)
+		return -ENOMEM;
+	s->open = o;
+	s->cq = cq;
+	o->users++;
+	cq->users++;
+	s->number = m->number = (s->e.gen & 0xff) << 16 | s->e.handle;
+	__atomic_store_n(&s->at, at, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void
+xrcd_leave(struct squeue *s)
+{
+	target_forget_srq(s->open->xrcd, &s->e.srq);
+	free(s->at);
+	s->cq->users--;
+	s->open->users--;
+}
+
 int
 serve_close_xrcd(struct client *cl, struct ctl_xrcd *m)
 {

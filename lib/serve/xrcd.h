@@ -30,6 +30,13 @@ struct xrcd_open *xrcd_get(struct client *cl, uint32_t handle);
 void xrcd_hold(struct xrcd *d);
 /* The last one frees it. */
 void xrcd_drop(struct xrcd *d);
+/* An SRQ of type XRC joins the domain, whose targets find it from now on. 0, -EINVAL, -ENOMEM. */
+int xrcd_join(struct client *cl, struct squeue *s, struct ctl_create_srq *m);
+/* It is in no table any more; when this returns no target knows it. */
+void xrcd_leave(struct squeue *s);
+
+/* target.c. The SRQ is unpublished: when this returns no core knows it any more. */
+void target_forget_srq(struct xrcd *d, struct srq *srq);
 /* Nobody uses the opening any more. */
 void xrcd_free(struct xrcd_open *o);
 

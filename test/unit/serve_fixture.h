@@ -245,6 +245,7 @@ struct send {
 	size_t from, len, to;		/* offsets in the buffer */
 	uint64_t compare_add, swap;
 	uint64_t wr_id;
+	uint32_t srqn;			/* XRC */
 };
 
 /* Signalled. */
@@ -257,7 +258,8 @@ post_send(struct end *e, const struct send *s)
 
 	*q = (struct plx_sq_wqe){ .wr_id = s->wr_id, .opcode = s->opcode,
 		.flags = PLX_WQE_SIGNALED | s->flags, .num_sge = 1, .length = (uint32_t)s->len,
-		.imm = s->imm, .rkey = w.mr.rkey, .remote_addr = (uintptr_t)w.buf + s->to };
+		.imm = s->imm, .rkey = w.mr.rkey, .remote_addr = (uintptr_t)w.buf + s->to,
+		.xrc_srqn = s->srqn };
 	if (s->opcode == WR_CMP_SWAP || s->opcode == WR_FETCH_ADD) {
 		q->atomic.compare_add = s->compare_add;
 		q->atomic.swap = s->swap;

@@ -357,6 +357,7 @@ mock_call(void *handle, enum ctl_msg_type type, void *msg)
 	case CTL_DESTROY_QP: return destroy_qp(((struct ctl_destroy_qp *)msg)->qp);
 	case CTL_ATTACH_MCAST: return mcast(msg, &mock.attaches);
 	case CTL_DETACH_MCAST: return mcast(msg, &mock.detaches);
+	case CTL_OPEN_QP: return -EINVAL;
 	case CTL_OPEN_XRCD: ((struct ctl_xrcd *)msg)->xrcd = 5; return 0;
 	case CTL_CLOSE_XRCD: return ((struct ctl_xrcd *)msg)->xrcd == 5 ? 0 : -EINVAL;
 	case CTL_CREATE_SRQ: return mock_srq_create(msg);

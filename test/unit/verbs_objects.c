@@ -233,7 +233,13 @@ create_qp__refusals(void)
 	ex.send_ops_flags = IBV_QP_EX_WITH_SEND;
 	CHECK(ibv_create_qp_ex(w.ctx, &ex) == NULL && errno == EOPNOTSUPP);
 	ex.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD;
-	CHECK(ibv_create_qp_ex(w.ctx, &ex) == NULL && errno == EOPNOTSUPP);
+	ex.send_ops_flags = 0;
+	CHECK(ibv_create_qp_ex(w.ctx, &ex) == NULL && errno == EINVAL);	/* RC has none */
+	ex.qp_type = IBV_QPT_XRC_RECV;
+	CHECK(ibv_create_qp_ex(w.ctx, &ex) == NULL && errno == EINVAL);	/* and this wants one */
+	ex.comp_mask = IBV_QP_INIT_ATTR_PD;
+	CHECK(ibv_create_qp_ex(w.ctx, &ex) == NULL && errno == EINVAL);
+	CHECK(ibv_create_qp(w.pd, (struct ibv_qp_init_attr *)&ex) == NULL && errno == EINVAL);
 	world_close(&w);
 }
 
