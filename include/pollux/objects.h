@@ -74,7 +74,8 @@ struct plx_qp {
 	const struct plx_core_end *core;	/* the owning core */
 	uint8_t sig_all;
 	uint8_t max_rd_atomic;		/* 0: READ and atomics are refused at the post */
-	uint32_t dgram_opcodes;		/* the same of a QP that sends datagrams, whose `opcodes` is 0 */
+	uint32_t xrc_opcodes;		/* the same of an XRC initiator, whose `opcodes` is 0 */
+	uint32_t dgram_opcodes;		/* and of a QP that sends datagrams, likewise */
 	uint32_t dgram_max;		/* bytes of one: the port's active MTU */
 	struct plx_wq sq;
 	struct plx_wq rq;

@@ -140,14 +140,27 @@ void plx_ack_cq_events(struct ibv_cq *cq, unsigned int nevents);
 /* ---- queue pairs ---- */
 
 /*
- * RC. The capabilities granted, at least those asked for, are written back. With an SRQ, max_recv_wr
+ * RC, or XRC_SEND, of which what is said of receives does not count. The capabilities granted, at least
+ * those asked for, are written back. With an SRQ, max_recv_wr
  * and max_recv_sge are not looked at and granted as 0. NULL: errno EINVAL (a limit of the device, a CQ,
  * SRQ or PD of another context), EOPNOTSUPP (another type), ENOMEM.
  */
 struct ibv_qp *plx_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr);
-/* EOPNOTSUPP: comp_mask bits other than PD and CREATE_FLAGS, or flags. */
+/*
+ * The same with comp_mask PD; or IBV_QPT_XRC_RECV with comp_mask XRCD: it takes requests for all SRQs of the
+ * domain, of any context, and has no PD, no CQ and no queues, so its capabilities are 0. It ends with the
+ * last that holds it, see plx_open_qp(). EOPNOTSUPP: other bits of comp_mask but CREATE_FLAGS and
+ * SEND_OPS_FLAGS, or flags.
+ */
 struct ibv_qp *plx_create_qp_ex(struct ibv_context *context,
 				struct ibv_qp_init_attr_ex *qp_init_attr_ex);
+/*
+ * One more hold on an IBV_QPT_XRC_RECV QP of that number in the domain, whoever made it: it ends when all
+ * have called plx_destroy_qp(), or closed their contexts. Each hears of its asynchronous events, and may
+ * modify it. comp_mask: NUM, XRCD, TYPE and perhaps CONTEXT. NULL: errno EINVAL (there is none), EOPNOTSUPP
+ * (other bits), ENOMEM.
+ */
+struct ibv_qp *plx_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
 /* EINVAL: a transition or attribute that the state table does not allow; nothing has changed. */
 int plx_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
 int plx_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
@@ -212,9 +225,16 @@ int plx_destroy_ah(struct ibv_ah *ah);
  * at. NULL: errno EINVAL (max_wr 0, or a limit of the device), ENOMEM.
  */
 struct ibv_srq *plx_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *srq_init_attr);
-/* The same for IBV_SRQT_BASIC. NULL: errno EOPNOTSUPP for what else comp_mask says; EINVAL: no PD. */
+/*
+ * The same for IBV_SRQT_BASIC. For IBV_SRQT_XRC with a domain, whose targets give it what their peers send
+ * to it by its number, and a CQ, on which that completes with the target's qp_num. What a peer names by rkey
+ * in requests for it must be of `pd` too. NULL: errno also EOPNOTSUPP (another type, other bits of
+ * comp_mask), EINVAL (no PD, or for XRC no domain or CQ of this context).
+ */
 struct ibv_srq *plx_create_srq_ex(struct ibv_context *context,
 				  struct ibv_srq_init_attr_ex *srq_init_attr_ex);
+/* By which peers name an SRQ of type XRC: wr.qp_type.xrc.remote_srqn. EINVAL: it is none. */
+int plx_get_srq_num(struct ibv_srq *srq, uint32_t *srq_num);
 /*
  * IBV_SRQ_LIMIT: one IBV_EVENT_SRQ_LIMIT_REACHED once fewer WRs than srq_limit wait, at once when it is
  * so already; then the limit is 0 until it is armed anew. IBV_SRQ_MAX_WR: resizes to max_wr or more,
@@ -333,6 +353,7 @@ plx_open_device(struct ibv_device *device)
 #define ibv_ack_cq_events plx_ack_cq_events
 #define ibv_create_qp plx_create_qp
 #define ibv_create_qp_ex plx_create_qp_ex
+#define ibv_open_qp plx_open_qp
 #define ibv_modify_qp plx_modify_qp
 #define ibv_query_qp plx_query_qp
 #define ibv_destroy_qp plx_destroy_qp
@@ -340,6 +361,7 @@ plx_open_device(struct ibv_device *device)
 #define ibv_query_qp_data_in_order plx_query_qp_data_in_order
 #define ibv_create_srq plx_create_srq
 #define ibv_create_srq_ex plx_create_srq_ex
+#define ibv_get_srq_num plx_get_srq_num
 #define ibv_modify_srq plx_modify_srq
 #define ibv_query_srq plx_query_srq
 #define ibv_destroy_srq plx_destroy_srq

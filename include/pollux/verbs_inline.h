@@ -218,6 +218,22 @@ __plx_send_dgram(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr,
 	return 0;
 }
 
+/* The same for XRC: each request names the peer's SRQ. */
+static inline int
+__plx_send_xrc(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr, uint32_t op)
+{
+	struct plx_sq_wqe *wqe = __plx_send_slot(&qp->sq, tail);
+	int err = op & qp->xrc_opcodes ? __plx_send_check(qp, wr, op) : EINVAL;
+
+	if (!err)
+		err = __plx_send_write(qp, tail, wr);
+	if (err)
+		return err;
+	__plx_send_remote(wqe, wr);
+	wqe->xrc_srqn = wr->qp_type.xrc.remote_srqn;
+	return 0;
+}
+
 /* Writes WQE number `tail`. 0, EINVAL, or ENOMEM when the queue is full. */
 static inline int
 __plx_send_one(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
@@ -226,7 +242,8 @@ __plx_send_one(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
 	int err;
 
 	if (__plx_unlikely(!(op & qp->opcodes)))
-		return __plx_send_dgram(qp, tail, wr, op);
+		return qp->xrc_opcodes ? __plx_send_xrc(qp, tail, wr, op) :
+					 __plx_send_dgram(qp, tail, wr, op);
 	err = __plx_send_check(qp, wr, op);
 	if (__plx_unlikely(err))
 		return err;

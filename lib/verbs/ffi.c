@@ -45,6 +45,8 @@ verbs_ops_fill(struct verbs_context *vctx)
 	vctx->create_qp_ex = plx_create_qp_ex;
 	vctx->modify_cq = plx_modify_cq;
 	vctx->create_srq_ex = plx_create_srq_ex;
+	vctx->get_srq_num = plx_get_srq_num;
+	vctx->open_qp = plx_open_qp;
 	vctx->open_xrcd = plx_open_xrcd;
 	vctx->close_xrcd = plx_close_xrcd;
 }

@@ -8,17 +8,18 @@
 #include "verbs/verbs_priv.h"
 
 #define OP(name) (1u << IBV_WR_##name)
+#define RELIABLE (OP(SEND) | OP(SEND_WITH_IMM) | OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) | OP(RDMA_READ) | \
+		  OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) | OP(SEND_WITH_INV) | OP(LOCAL_INV))
 
 /* What may be posted on a QP of each type; a type that is not here is not in this version. */
 static const struct {
 	enum ibv_qp_type type;
 	uint32_t opcodes;
 } types[] = {
-	{ IBV_QPT_RC, OP(SEND) | OP(SEND_WITH_IMM) | OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) |
-		      OP(RDMA_READ) | OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) |
-		      OP(SEND_WITH_INV) | OP(LOCAL_INV) },
+	{ IBV_QPT_RC, RELIABLE },
 	{ IBV_QPT_UC, OP(SEND) | OP(SEND_WITH_IMM) | OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) },
 	{ IBV_QPT_UD, OP(SEND) | OP(SEND_WITH_IMM) },
+	{ IBV_QPT_XRC_SEND, RELIABLE },
 };
 
 static uint32_t
@@ -40,8 +41,8 @@ verbs_qp_find(struct verbs_ctx *ctx, uint32_t handle, uint32_t gen)
 	return qp && qp->gen == gen ? (struct verbs_qp *)qp : NULL;
 }
 
-static int
-qp_publish(struct verbs_ctx *ctx, struct verbs_qp *qp)
+int
+verbs_qp_publish(struct verbs_ctx *ctx, struct verbs_qp *qp)
 {
 	uint32_t handle = qp->pub.v.qp.handle;
 
@@ -56,6 +57,8 @@ qp_publish(struct verbs_ctx *ctx, struct verbs_qp *qp)
 static void
 qp_wait_poller(struct ibv_cq *cq)
 {
+	if (!cq)
+		return;
 	__plx_lock(&verbs_cq_of(cq)->pub.lock);
 	__plx_unlock(&verbs_cq_of(cq)->pub.lock);
 }
@@ -74,23 +77,40 @@ qp_unpublish(struct verbs_ctx *ctx, struct verbs_qp *qp)
 	qp_wait_poller(q->recv_cq);
 }
 
+/* Nothing is asked of what a QP does not have, and what is said of it does not count (FC66, FC63). */
+
+static bool
+receives(const struct ibv_qp_init_attr *init)
+{
+	return init->qp_type != IBV_QPT_XRC_SEND;
+}
+
+static bool
+has_rq(const struct ibv_qp_init_attr *init)
+{
+	return receives(init) && !init->srq;
+}
+
 static int
 init_check(struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
 {
 	const struct ctl_query_device *limits = &verbs_ctx_of(pd->context)->limits;
 	const struct ibv_qp_cap *cap = &init->cap;
 
+	if (init->qp_type == IBV_QPT_XRC_RECV)	/* it has no PD: plx_create_qp_ex() makes it */
+		return -EINVAL;
 	if (!type_opcodes(init->qp_type))
 		return -EOPNOTSUPP;
-	if (!init->send_cq || init->send_cq->context != pd->context ||
-	    !init->recv_cq || init->recv_cq->context != pd->context)
+	if (!init->send_cq || init->send_cq->context != pd->context)
 		return -EINVAL;
-	if (init->srq && init->srq->context != pd->context)
+	if (receives(init) && (!init->recv_cq || init->recv_cq->context != pd->context))
+		return -EINVAL;
+	if (receives(init) && init->srq && init->srq->context != pd->context)
 		return -EINVAL;
 	if (cap->max_send_wr > limits->max_qp_wr || cap->max_send_sge > limits->max_sge ||
 	    cap->max_inline_data > limits->max_inline_data)
 		return -EINVAL;
-	if (!init->srq && (cap->max_recv_wr > limits->max_qp_wr || cap->max_recv_sge > limits->max_sge))
+	if (has_rq(init) && (cap->max_recv_wr > limits->max_qp_wr || cap->max_recv_sge > limits->max_sge))
 		return -EINVAL;
 	return 0;
 }
@@ -142,30 +162,50 @@ qp_map(struct verbs_ctx *ctx, struct verbs_qp *qp, const struct ctl_create_qp *m
 	return err;
 }
 
-static void
-qp_fill(struct verbs_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *init,
-	const struct ctl_create_qp *msg)
+struct verbs_qp *
+verbs_qp_new(void)
+{
+	struct verbs_qp *qp = aligned_alloc(_Alignof(struct verbs_qp), sizeof(*qp));
+
+	if (qp)
+		memset(qp, 0, sizeof(*qp));
+	return qp;
+}
+
+void
+verbs_qp_fill(struct verbs_qp *qp, struct ibv_context *context, const struct ibv_qp_init_attr *init)
 {
 	struct ibv_qp *q = &qp->pub.v.qp;
 
-	q->context = pd->context;
+	q->context = context;
 	q->qp_context = init->qp_context;
-	q->pd = pd;
 	q->send_cq = init->send_cq;
-	q->recv_cq = init->recv_cq;
-	q->srq = init->srq;
-	q->handle = msg->qp;
-	q->qp_num = msg->qp_num;
+	q->recv_cq = receives(init) ? init->recv_cq : NULL;
+	q->srq = receives(init) ? init->srq : NULL;
 	q->state = IBV_QPS_RESET;
 	q->qp_type = init->qp_type;
 	pthread_mutex_init(&q->mutex, NULL);
 	pthread_cond_init(&q->cond, NULL);
 	if (init->qp_type == IBV_QPT_UD)
 		qp->pub.dgram_opcodes = type_opcodes(init->qp_type);
+	else if (init->qp_type == IBV_QPT_XRC_SEND)
+		qp->pub.xrc_opcodes = type_opcodes(init->qp_type);
 	else
 		qp->pub.opcodes = type_opcodes(init->qp_type);
 	qp->pub.sig_all = init->sq_sig_all != 0;
 	qp->init = *init;
+	qp->init.cap = (struct ibv_qp_cap){ 0 };
+}
+
+/* What the stack granted. */
+static void
+qp_granted(struct verbs_qp *qp, struct ibv_pd *pd, const struct ctl_create_qp *msg)
+{
+	struct ibv_qp *q = &qp->pub.v.qp;
+
+	q->pd = pd;
+	q->handle = msg->qp;
+	q->qp_num = msg->qp_num;
 	qp->init.cap = (struct ibv_qp_cap){
 		.max_send_wr = msg->cap.max_send_wr,
 		.max_recv_wr = msg->cap.max_recv_wr,
@@ -175,8 +215,8 @@ qp_fill(struct verbs_qp *qp, struct ibv_pd *pd, const struct ibv_qp_init_attr *i
 	};
 }
 
-static void
-qp_free(struct verbs_qp *qp)
+void
+verbs_qp_free(struct verbs_qp *qp)
 {
 	pthread_cond_destroy(&qp->pub.v.qp.cond);
 	pthread_mutex_destroy(&qp->pub.v.qp.mutex);
@@ -192,7 +232,8 @@ qp_join_cqs(struct verbs_ctx *ctx, const struct verbs_qp *qp, uint32_t core)
 	if (!ctx->pub.core[core].drive)
 		return;
 	__atomic_fetch_or(&verbs_cq_of(q->send_cq)->pub.cores, 1ull << core, __ATOMIC_RELAXED);
-	__atomic_fetch_or(&verbs_cq_of(q->recv_cq)->pub.cores, 1ull << core, __ATOMIC_RELAXED);
+	if (q->recv_cq)
+		__atomic_fetch_or(&verbs_cq_of(q->recv_cq)->pub.cores, 1ull << core, __ATOMIC_RELAXED);
 }
 
 /* B30: a datagram is one packet. */
@@ -214,13 +255,13 @@ qp_create(struct ibv_pd *pd, const struct ibv_qp_init_attr *init, struct verbs_q
 		.pd = pd->handle,
 		.type = init->qp_type,
 		.send_cq = init->send_cq->handle,
-		.recv_cq = init->recv_cq->handle,
-		.srq = init->srq ? init->srq->handle + 1 : 0,
-		.cap = { init->cap.max_send_wr, init->srq ? 0 : init->cap.max_recv_wr,
-			 init->cap.max_send_sge, init->srq ? 0 : init->cap.max_recv_sge,
+		.recv_cq = receives(init) ? init->recv_cq->handle : 0,
+		.srq = receives(init) && init->srq ? init->srq->handle + 1 : 0,
+		.cap = { init->cap.max_send_wr, has_rq(init) ? init->cap.max_recv_wr : 0,
+			 init->cap.max_send_sge, has_rq(init) ? init->cap.max_recv_sge : 0,
 			 init->cap.max_inline_data },
 	};
-	struct verbs_qp *qp = aligned_alloc(_Alignof(struct verbs_qp), sizeof(*qp));
+	struct verbs_qp *qp = verbs_qp_new();
 	struct ctl_destroy_qp undo;
 	int err = qp ? verbs_call(pd->context, CTL_CREATE_QP, &msg) : -ENOMEM;
 
@@ -228,17 +269,17 @@ qp_create(struct ibv_pd *pd, const struct ibv_qp_init_attr *init, struct verbs_q
 		free(qp);
 		return err;
 	}
-	memset(qp, 0, sizeof(*qp));
-	qp_fill(qp, pd, init, &msg);
+	verbs_qp_fill(qp, pd->context, init);
+	qp_granted(qp, pd, &msg);
 	err = qp_map(ctx, qp, &msg);
 	if (!err && qp->pub.dgram_opcodes)
 		err = qp_ask_mtu(pd, qp);
 	if (!err)
-		err = qp_publish(ctx, qp);
+		err = verbs_qp_publish(ctx, qp);
 	if (err) {
 		undo = (struct ctl_destroy_qp){ .qp = msg.qp };
 		verbs_call(pd->context, CTL_DESTROY_QP, &undo);
-		qp_free(qp);
+		verbs_qp_free(qp);
 		return err;
 	}
 	qp_join_cqs(ctx, qp, msg.core);
@@ -262,23 +303,39 @@ plx_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	return &qp->pub.v.qp;
 }
 
-struct ibv_qp *
-plx_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
+/* An XRC target has a domain and no PD, all others a PD and no domain. */
+static int
+init_ex_check(struct ibv_context *context, const struct ibv_qp_init_attr_ex *init)
 {
-	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS |
-			       IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+			       IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	uint32_t mask = init->comp_mask;
+	bool target = init->qp_type == IBV_QPT_XRC_RECV;
 
 	if ((mask & ~known) ||
 	    ((mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && init->create_flags) ||
-	    ((mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) && init->send_ops_flags)) {
-		errno = EOPNOTSUPP;
+	    ((mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) && init->send_ops_flags))
+		return -EOPNOTSUPP;
+	if (target != !!(mask & IBV_QP_INIT_ATTR_XRCD))
+		return -EINVAL;
+	if (target)
+		return init->xrcd && init->xrcd->context == context ? 0 : -EINVAL;
+	if (!(mask & IBV_QP_INIT_ATTR_PD) || !init->pd || init->pd->context != context)
+		return -EINVAL;
+	return 0;
+}
+
+struct ibv_qp *
+plx_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
+{
+	int err = init_ex_check(context, init);
+
+	if (err) {
+		errno = -err;
 		return NULL;
 	}
-	if (!(mask & IBV_QP_INIT_ATTR_PD) || !init->pd || init->pd->context != context) {
-		errno = EINVAL;
-		return NULL;
-	}
+	if (init->qp_type == IBV_QPT_XRC_RECV)
+		return verbs_target_create(context, init);
 	/* the plain attributes are the beginning of the extended ones */
 	return plx_create_qp(init->pd, (struct ibv_qp_init_attr *)init);
 }
@@ -287,8 +344,11 @@ plx_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
 static void
 wq_empty(struct plx_wq *wq, struct ibv_cq *cq)
 {
-	uint32_t *poll_lock = &verbs_cq_of(cq)->pub.lock;
+	uint32_t *poll_lock;
 
+	if (!cq)
+		return;
+	poll_lock = &verbs_cq_of(cq)->pub.lock;
 	__plx_lock(&wq->lock);
 	__plx_lock(poll_lock);
 	__atomic_store_n(&wq->head, wq->tail, __ATOMIC_RELEASE);
@@ -375,7 +435,7 @@ plx_destroy_qp(struct ibv_qp *ibqp)
 	qp_unpublish(ctx, qp);
 	verbs_evq_purge(&ctx->async);
 	qp_wait_acks(qp);
-	qp_free(qp);
+	verbs_qp_free(qp);
 	return 0;
 }
 

@@ -108,44 +108,103 @@ srq_create(struct ibv_pd *pd, void *srq_context, struct ctl_create_srq *msg, str
 	return 0;
 }
 
-struct ibv_srq *
-plx_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
+static struct ibv_srq *
+srq_make(struct ibv_pd *pd, struct ibv_srq_init_attr *init, struct ctl_create_srq *msg)
 {
 	const struct ctl_query_device *limits = &verbs_ctx_of(pd->context)->limits;
-	struct ctl_create_srq msg = { .pd = pd->handle, .type = IBV_SRQT_BASIC,
-				      .max_wr = init->attr.max_wr, .max_sge = init->attr.max_sge };
 	struct verbs_srq *srq;
 	int err = 0;
 
-	if (!msg.max_wr || msg.max_wr > limits->max_srq_wr || msg.max_sge > limits->max_srq_sge)
+	msg->pd = pd->handle;
+	msg->max_wr = init->attr.max_wr;
+	msg->max_sge = init->attr.max_sge;
+	if (!msg->max_wr || msg->max_wr > limits->max_srq_wr || msg->max_sge > limits->max_srq_sge)
 		err = -EINVAL;
 	if (!err)
-		err = srq_create(pd, init->srq_context, &msg, &srq);
+		err = srq_create(pd, init->srq_context, msg, &srq);
 	if (err) {
 		errno = -err;
 		return NULL;
 	}
-	init->attr.max_wr = msg.max_wr;
-	init->attr.max_sge = msg.max_sge;
+	init->attr.max_wr = msg->max_wr;
+	init->attr.max_sge = msg->max_sge;
 	return &srq->pub.srq;
+}
+
+struct ibv_srq *
+plx_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *init)
+{
+	struct ctl_create_srq msg = { .type = IBV_SRQT_BASIC };
+
+	return srq_make(pd, init, &msg);
+}
+
+/* Targets of the domain, on any core, fill its CQ: an empty poll must drive them all. */
+static struct ibv_srq *
+xrc_srq_make(struct ibv_srq_init_attr_ex *init)
+{
+	struct ctl_create_srq msg = { .type = IBV_SRQT_XRC, .xrcd = verbs_xrcd_of(init->xrcd)->handle,
+				      .cq = init->cq->handle };
+	struct ibv_srq *ibsrq = srq_make(init->pd, (struct ibv_srq_init_attr *)init, &msg);
+	const struct plx_context *ctx = __plx_context_of(init->pd->context);
+	uint64_t cores = 0;
+
+	if (!ibsrq)
+		return NULL;
+	for (uint32_t i = 0; i < ctx->num_cores; i++)
+		cores |= ctx->core[i].drive ? 1ull << i : 0;
+	__atomic_fetch_or(&verbs_cq_of(init->cq)->pub.cores, cores, __ATOMIC_RELAXED);
+	verbs_srq_of(ibsrq)->xrc = true;
+	verbs_srq_of(ibsrq)->number = msg.number;
+	return ibsrq;
+}
+
+/* 0: a basic SRQ, which is the default, and of which domain and CQ do not count; 1: one of XRC; or
+ * -errno. */
+static int
+ex_check(struct ibv_context *context, const struct ibv_srq_init_attr_ex *init)
+{
+	const uint32_t xrc = IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+	uint32_t mask = init->comp_mask;
+	enum ibv_srq_type type = mask & IBV_SRQ_INIT_ATTR_TYPE ? init->srq_type : IBV_SRQT_BASIC;
+
+	if ((mask & ~(uint32_t)(IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | xrc)) ||
+	    (type != IBV_SRQT_BASIC && type != IBV_SRQT_XRC))
+		return -EOPNOTSUPP;
+	if (!(mask & IBV_SRQ_INIT_ATTR_PD) || !init->pd || init->pd->context != context)
+		return -EINVAL;
+	if (type == IBV_SRQT_BASIC)
+		return 0;
+	if ((mask & xrc) != xrc || !init->xrcd || init->xrcd->context != context || !init->cq ||
+	    init->cq->context != context)
+		return -EINVAL;
+	return 1;
 }
 
 struct ibv_srq *
 plx_create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *init)
 {
-	uint32_t mask = init->comp_mask;
+	int type = ex_check(context, init);
 
-	if ((mask & ~(uint32_t)(IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD)) ||
-	    ((mask & IBV_SRQ_INIT_ATTR_TYPE) && init->srq_type != IBV_SRQT_BASIC)) {
-		errno = EOPNOTSUPP;
+	if (type < 0) {
+		errno = -type;
 		return NULL;
 	}
-	if (!(mask & IBV_SRQ_INIT_ATTR_PD) || !init->pd || init->pd->context != context) {
-		errno = EINVAL;
-		return NULL;
-	}
+	if (type)
+		return xrc_srq_make(init);
 	/* the plain attributes are the beginning of the extended ones */
 	return plx_create_srq(init->pd, (struct ibv_srq_init_attr *)init);
+}
+
+int
+plx_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
+{
+	const struct verbs_srq *srq = verbs_srq_of(ibsrq);
+
+	if (!srq->xrc)
+		return EINVAL;
+	*srq_num = srq->number;
+	return 0;
 }
 
 /* Nobody posts while the ring changes: the WRs that wait are moved with their numbers. */

@@ -96,6 +96,8 @@ struct verbs_qp {
 
 struct verbs_srq {
 	struct plx_srq pub;
+	bool xrc;
+	uint32_t number;		/* XRC: by which peers name it */
 	uint32_t async_delivered;
 };
 
@@ -161,6 +163,14 @@ bool verbs_async_deliver(struct ibv_context *context, const void *record, void *
 /* qp.c */
 
 struct verbs_qp *verbs_qp_find(struct verbs_ctx *ctx, uint32_t handle, uint32_t gen);
+/* Zeroed, aligned; then what the program said of it, and the context's table knows it by its handle. 0 or
+ * -ENOMEM. verbs_qp_free() for one that is filled and not published. */
+struct verbs_qp *verbs_qp_new(void);
+void verbs_qp_fill(struct verbs_qp *qp, struct ibv_context *context, const struct ibv_qp_init_attr *init);
+int verbs_qp_publish(struct verbs_ctx *ctx, struct verbs_qp *qp);
+void verbs_qp_free(struct verbs_qp *qp);
+/* xrc.c: plx_create_qp_ex() of an XRC target. */
+struct ibv_qp *verbs_target_create(struct ibv_context *context, struct ibv_qp_init_attr_ex *init);
 void verbs_attr_to_ctl(const struct ibv_qp_attr *attr, struct ctl_qp_attr *out);
 void verbs_ah_to_ctl(const struct ibv_ah_attr *ah, struct ctl_ah_attr *out);
 void verbs_attr_from_ctl(const struct ctl_qp_attr *attr, struct ibv_qp_attr *out);

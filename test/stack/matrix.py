@@ -36,6 +36,7 @@ SERVICES = (
     Service(['-c', 'UD'], ('send',), True),
     Service(['--use-srq'], ('send',), False),
     Service(['-c', 'UC', '--use-srq'], ('send',), True),
+    Service(['-c', 'XRC'], OPS, False),
 )
 SERVICE_OPTIONS = (('default', []), ('events', ['-e']), ('both ways', ['-b']), ('4 QPs', ['-q', '4']))
 # Nobody holds a sender of these back, and who receives waits for all of them: messages of one packet, fewer
@@ -49,6 +50,7 @@ PINGPONGS = (
     ['ibv_uc_pingpong', '-c'],
     ['ibv_ud_pingpong', '-c'],
     ['ibv_srq_pingpong', '-c'],
+    ['ibv_xsrq_pingpong'],
 )
 
 
