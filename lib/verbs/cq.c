@@ -140,6 +140,8 @@ plx_resize_cq(struct ibv_cq *ibcq, int cqe)
 	struct ctl_resize_cq msg = { .cq = ibcq->handle, .cqe = (uint32_t)cqe };
 	int err;
 
+	if (ctx->pub.refuse)	/* first: in a forked child nobody may be there to unlock */
+		return ctx->pub.refuse;
 	if (cqe < 1 || (uint32_t)cqe > ctx->limits.max_cqe)
 		return EINVAL;
 	__plx_lock(&cq->lock);

@@ -215,7 +215,8 @@ srq_modify(struct verbs_srq *srq, struct ctl_modify_srq *msg)
 	struct plx_wq *wq = &srq->pub.wq;
 	int err;
 
-	if (!(msg->mask & IBV_SRQ_MAX_WR))
+	/* in a forked child, too, where nobody may be there to unlock */
+	if (!(msg->mask & IBV_SRQ_MAX_WR) || ctx->pub.refuse)
 		return verbs_call(srq->pub.srq.context, CTL_MODIFY_SRQ, msg);
 	__plx_lock(&wq->lock);
 	err = verbs_call(srq->pub.srq.context, CTL_MODIFY_SRQ, msg);

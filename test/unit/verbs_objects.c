@@ -337,8 +337,9 @@ unsupported__answers_eopnotsupp(void)
 }
 
 static int
-child_checks(struct world *w)
+child_checks(struct world *w, struct ibv_srq *srq)
 {
+	struct ibv_srq_attr srq_attr = { .max_wr = 8 };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
 	struct ibv_recv_wr rwr = { 0 }, *rbad;
 	struct ibv_wc wc;
@@ -352,13 +353,20 @@ child_checks(struct world *w)
 		return 3;
 	if (ibv_open_device(w->ctx->device) || errno != EIO)
 		return 4;
+	/* other threads were polling and posting when it began: nobody gives these back */
+	((struct plx_cq *)w->cq)->lock = ((struct plx_srq *)srq)->wq.lock = 1;
+	alarm(10);
+	if (ibv_resize_cq(w->cq, 8) != EIO || ibv_modify_srq(srq, &srq_attr, IBV_SRQ_MAX_WR) != EIO)
+		return 5;
 	return 0;
 }
 
 static void
 fork__child_is_refused(void)
 {
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_srq *srq;
 	struct world w;
 	int status;
 	pid_t pid;
@@ -366,13 +374,16 @@ fork__child_is_refused(void)
 	CHECK_EQ(ibv_fork_init(), 0);
 	CHECK_EQ(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
 	world_open(&w, (struct world_conf){ 0 });
+	srq = ibv_create_srq(w.pd, &init);
+	CHECK(srq);
 	fflush(stdout);
 	pid = fork();
 	if (pid == 0)
-		_exit(child_checks(&w));
+		_exit(child_checks(&w, srq));
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 	CHECK_EQ(status, 0);
 	CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), 0);
+	CHECK_EQ(ibv_destroy_srq(srq), 0);
 	world_close(&w);
 }
 
