@@ -50,6 +50,8 @@ groups_init(struct groups *g)
 {
 	g->slot = calloc(NET_MAX_GROUPS, sizeof(*g->slot));
 	g->wake = NET_NEVER;
+	for (enum group_family f = 0; f < GROUP_FAMILIES; f++)
+		g->all_by[f] = NET_NEVER;
 	g->chance = random_u64() | 1;
 	return g->slot ? 0 : -ENOMEM;
 }
@@ -184,7 +186,7 @@ changed(struct net *n, struct group *e, uint64_t now)
 {
 	struct saying s = begin(n, family_of(e->gid), now);
 
-	e->answer_at = NET_NEVER;
+	e->answer_at = n->groups.all_by[family_of(e->gid)] = NET_NEVER;
 	if (!is_said(e->gid)) {
 		if (!e->users)
 			forget(&n->groups, e);
@@ -267,8 +269,10 @@ tick(struct net *n, enum group_family family, uint64_t now)
 			answers = e->answer_at;
 	}
 	send(&s);
-	if (answered)
+	if (answered) {
 		g->quiet_until[family] = now + QUIET_NS;
+		g->all_by[family] = NET_NEVER;
+	}
 	if (answers != NET_NEVER && answers < g->quiet_until[family])
 		answers = g->quiet_until[family];
 	if (answers < next)
@@ -298,29 +302,43 @@ groups_timer(struct net *n, uint64_t now)
 	sweep(g);
 }
 
+/* Its answer is due at `at` at the latest. */
+static void
+ask(struct groups *g, const struct group_query *q, struct group *e, uint64_t at)
+{
+	uint64_t quiet_until = g->quiet_until[q->family];
+
+	if (!e->users || family_of(e->gid) != q->family || !is_said(e->gid))
+		return;
+	if (at < e->answer_at)
+		e->answer_at = at;
+	wake_by(g, e->answer_at > quiet_until ? e->answer_at : quiet_until);
+}
+
 /*
  * An earlier answer that is due stays so: nobody can put one off by asking again. A question about
  * sources gets the answer for the whole group, which includes it, and nothing is kept of them. The
  * new versions answer for all groups in one report, the old ones one by one at times of their own.
+ * Who asks for all that will be said in time anyhow changes nothing, and costs nothing.
  */
 void
 group_query(struct net *n, const struct group_query *q, uint64_t now)
 {
 	struct groups *g = &n->groups;
 	uint64_t at = now + delay(g, q->within);
+	struct group *e = q->gid ? find(g, q->gid) : NULL;
 
-	if (q->old && !q->gid)
+	if (e)
+		ask(g, q, e, at);
+	if (q->gid)
+		return;
+	if (q->old)
 		g->old_until[q->family] = now + OLD_NS + q->within;
+	if (g->all_by[q->family] <= now + q->within)
+		return;
+	g->all_by[q->family] = q->old ? now + q->within : at;
 	for (uint32_t i = 0; i < g->used; i++) {
-		struct group *e = &g->slot[i];
-
-		if (!e->users || family_of(e->gid) != q->family || !is_said(e->gid) ||
-		    (q->gid && !gid_equal(e->gid, q->gid)))
-			continue;
-		if (at < e->answer_at)
-			e->answer_at = at;
-		wake_by(g, e->answer_at > g->quiet_until[q->family] ? e->answer_at :
-								      g->quiet_until[q->family]);
+		ask(g, q, &g->slot[i], at);
 		if (q->old)
 			at = now + delay(g, q->within);
 	}

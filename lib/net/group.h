@@ -42,6 +42,7 @@ struct groups {
 	uint64_t wake;		/* not later than the first thing that is due, or NET_NEVER */
 	uint64_t old_until[GROUP_FAMILIES];	/* a querier of the older version was heard */
 	uint64_t quiet_until[GROUP_FAMILIES];	/* no answers before */
+	uint64_t all_by[GROUP_FAMILIES];	/* an answer of every group is due by then, or NET_NEVER */
 	uint64_t chance;	/* state of the random delays */
 };
 

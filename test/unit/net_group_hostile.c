@@ -3,6 +3,7 @@
 #include "net_group_fixture.h"
 
 #include <errno.h>
+#include <time.h>
 
 #define MS UINT64_C(1000000)
 
@@ -28,6 +29,42 @@ group_query__storm(void)
 		fix_pass(f, 10 * SEC);
 		CHECK(f->num_sent <= 102);
 		CHECK_EQ(net_wake_at(f->net), NET_NEVER);
+		fix_free(f);
+	}
+}
+
+/* ns of this thread for each query of a storm. */
+static double
+cost_of(struct fix *f, const uint8_t *query, size_t len)
+{
+	struct timespec from, to;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+	for (unsigned int k = 0; k < 10000; k++)
+		fix_rx_bytes(f, query, len);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+	return ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / 10000;
+}
+
+/* Asking for all groups again and again costs about the same whether there are many or none. */
+static void
+group_query__storm_at_many_groups(void)
+{
+	static const char *const queries[] = { Q3, Q2, MQ2, MQ1 };
+	uint8_t gid[16], query[256];
+
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+		size_t len = hex_bytes(queries[i], query);
+		struct fix *f = fix_new_quiet();
+		double none = cost_of(f, query, len);
+
+		gid_of(i < 2 ? groups4[0] : group6, gid);
+		for (uint32_t k = 0; k < NET_MAX_GROUPS; k++) {
+			gid[13] = (uint8_t)(k >> 8);
+			gid[14] = (uint8_t)k;
+			CHECK_EQ(group_join(f->net, gid, f->now), 0);
+		}
+		CHECK(cost_of(f, query, len) < 20 * none + 1000);
 		fix_free(f);
 	}
 }
@@ -222,6 +259,7 @@ group_join__full(void)
 
 static const struct check_case cases[] = {
 	CHECK_CASE(group_query__storm),
+	CHECK_CASE(group_query__storm_at_many_groups),
 	CHECK_CASE(group_query__soonest_wins),
 	CHECK_CASE(igmp_rx__what_does_not_count),
 	CHECK_CASE(mld_rx__what_does_not_count),
