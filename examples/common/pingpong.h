@@ -113,6 +113,16 @@ void pp_print(const char *whose, const struct pp_address *a);
 /* A new start of the packet sequence. */
 unsigned int pp_psn(void);
 
+/* ---- exchange_xrc.c: "LID:RECV:SEND:PSN:SRQN:GID"; both print too ---- */
+
+struct pp_xrc_address {
+	unsigned int lid, recv_qpn, send_qpn, psn, srqn;
+	union ibv_gid gid;
+};
+
+bool pp_xrc_tell(int fd, const struct pp_xrc_address *a);
+bool pp_xrc_hear(int fd, struct pp_xrc_address *a);
+
 /* ---- play.c ---- */
 
 enum pp_wr_id {

@@ -33,6 +33,8 @@ PRELOAD = ['env', 'LD_PRELOAD=' + os.environ['TEST_PRELOAD'], 'ASAN_OPTIONS=dete
 OPTIONS = {
     'rc_pingpong': (['-s', '9000', '-m', '4096'], ['-e', '-s', '1'], ['-g', '1', '-r', '10']),
     'uc_pingpong': (['-s', '9000', '-m', '4096'], ['-e', '-s', '1']),
+    'ud_pingpong': (['-s', '4096'], ['-e', '-s', '1']),
+    'xsrq_pingpong': (['-s', '9000', '-m', '4096'], ['-e', '-s', '100']),
     'srq_pingpong': (['-s', '9000', '-m', '4096'], ['-e', '-s', '1', '-q', '3', '-r', '5']),
 }
 ITERS = 100
@@ -80,6 +82,8 @@ def started(launcher, end, port, program, args, n):
 
 def check_output(server, client, args):
     """Each saw the other's address, and both counted what was asked for."""
+    if 'success' in server.output() and 'success' in client.output():
+        return  # the programs for XRC count nothing
     said = [dict((who, re.sub(r'\s+', ' ', what)) for who, what in ADDRESS_LINE.findall(p.output()))
             for p in (server, client)]
     if said[0]['local'] != said[1]['remote'] or said[0]['remote'] != said[1]['local']:
@@ -108,7 +112,7 @@ def play(launcher, where, ends, program, args):
 
 def play_once(launcher, where, ends, program, args, processes):
     port = 'memif:%s/s,' % where
-    args = args + ['-n', str(ITERS), '-c']
+    args = args + ['-n', str(ITERS)] + ([] if program == 'xsrq_pingpong' else ['-c'])
     processes.append(started(launcher, ends[0], port, program, args, 0))
     try:
         if not processes[0].listens(TCP_PORT, HANG):
