@@ -37,6 +37,7 @@ SERVICES = (
     Service(['--use-srq'], ('send',), False),
     Service(['-c', 'UC', '--use-srq'], ('send',), True),
     Service(['-c', 'XRC'], OPS, False),
+    Service(['-c', 'UD', '--use-srq'], ('send',), True),
 )
 SERVICE_OPTIONS = (('default', []), ('events', ['-e']), ('both ways', ['-b']), ('4 QPs', ['-q', '4']))
 # Nobody holds a sender of these back, and who receives waits for all of them: messages of one packet, fewer
