@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A server and its clients send messages back and forth by XRC: each message names the shared receive
- * queue of the peer that it is for, and each end has one QP to send and one to receive. Speaks with rdma-core's
- * ibv_xsrq_pingpong too. Here the server begins.
+ * queue of the peer that it is for, and each end has one QP to send and one to receive. Speaks with
+ * rdma-core's ibv_xsrq_pingpong too. Here the server begins.
  */
 #include <fcntl.h>
 #include <stdio.h>
