@@ -102,11 +102,14 @@ def services(few):
     rows = []
     for service in SERVICES:
         for n, (option, args) in enumerate(SERVICE_OPTIONS):
-            for m, (op, kind) in enumerate(itertools.product(service.ops, ('bw', 'lat'))):
-                if takes(op, kind, option):
-                    words = perftest(op, kind, option, service.words + args, few and not service.loses)
-                    rows.append((PORTS[(n + m // 2 + m) % 2], words + (LOSES if service.loses else [])))
-    for port, args in zip(PORTS, ([], ['-e'])):
+            some = [perftest(op, kind, option, service.words + args, few and not service.loses) +
+                    (LOSES if service.loses else [])
+                    for op, kind in itertools.product(service.ops, ('bw', 'lat')) if takes(op, kind, option)]
+            if len(some) == 1:
+                rows += [(port, some[0]) for port in PORTS]
+            else:
+                rows += [(PORTS[(n + m // 2 + m) % 2], words) for m, words in enumerate(some)]
+    for port, args in itertools.product(PORTS, ([], ['-e'])):
         rows.append((port, perftest('send', 'bw', 'default', MULTICAST + args, False) + LOSES))
     for n, program in enumerate(PINGPONGS):
         for m, args in enumerate(([], ['-e'])):
