@@ -90,9 +90,10 @@ eng_call(struct core *c, int (*fn)(struct core *c, void *arg), void *arg)
 	mailbox_put(&c->mail, &m);
 	while (!mail_done(&m)) {
 		if (core_try(c, false)) {
-			do
+			do {
 				core_round(c, CORE_ROUND_POST);
-			while (core_leave(c));
+				idle_hurry(c);
+			} while (core_leave(c));
 		} else {
 			wait_a_little(&turns);
 		}
