@@ -4,25 +4,35 @@
  * needs and with each bit more or less, for each type of QP there is (E1). Refused: query tells the same as
  * before. Which bits a change needs and takes is told by qp_state_check(), which has tests of its own.
  */
+#include <fcntl.h>
+
 #include "serve_fixture.h"
 
 #define BITS 26u
+#define OF_PAIR (QPM_PKEY_INDEX | QPM_PORT | QPM_ACCESS_FLAGS)
+#define OF_PATH (QPM_AV | QPM_PATH_MTU | QPM_DEST_QPN | QPM_RQ_PSN)
+#define RETRIES (QPM_TIMEOUT | QPM_RETRY_CNT | QPM_RNR_RETRY | QPM_MAX_QP_RD_ATOMIC)
 
 static const struct steps {
 	uint32_t type;
-	uint32_t rtr, rts;		/* bits that must come, beside STATE */
+	uint32_t init, rtr, rts;	/* bits that must come, beside STATE */
+	uint32_t foreign;		/* bits of the other end of XRC: not looked at */
 	bool sqe;			/* a local fault of a send brings it there (E7) */
 } types[] = {
-	{ QPT_RC, RTR_MASK, QPM_TIMEOUT | QPM_RETRY_CNT | QPM_RNR_RETRY | QPM_SQ_PSN | QPM_MAX_QP_RD_ATOMIC,
+	{ QPT_RC, OF_PAIR, RTR_MASK, RETRIES | QPM_SQ_PSN, 0, false },
+	{ QPT_UC, OF_PAIR, OF_PATH, QPM_SQ_PSN, 0, true },
+	{ QPT_UD, QPM_PKEY_INDEX | QPM_PORT | QPM_QKEY, 0, QPM_SQ_PSN, 0, false },
+	{ QPT_XRC_INI, OF_PAIR, OF_PATH, RETRIES | QPM_SQ_PSN, QPM_MAX_DEST_RD_ATOMIC | QPM_MIN_RNR_TIMER,
 	  false },
-	{ QPT_UC, QPM_AV | QPM_PATH_MTU | QPM_DEST_QPN | QPM_RQ_PSN, QPM_SQ_PSN, true },
+	{ QPT_XRC_TGT, OF_PAIR, RTR_MASK, QPM_SQ_PSN | QPM_TIMEOUT,
+	  QPM_MAX_QP_RD_ATOMIC | QPM_RETRY_CNT | QPM_RNR_RETRY, false },
 };
 
 static uint32_t
 required(const struct steps *t, uint32_t from, uint32_t to)
 {
 	if (from == QPS_RESET && to == QPS_INIT)
-		return QPM_STATE | QPM_PKEY_INDEX | QPM_PORT | QPM_ACCESS_FLAGS;
+		return QPM_STATE | t->init;
 	if (from == QPS_INIT && to == QPS_RTR)
 		return QPM_STATE | t->rtr;
 	if (from == QPS_RTR && to == QPS_RTS)
@@ -90,7 +100,7 @@ static void
 try(struct end *e, const struct steps *t, uint32_t from, uint32_t to, uint32_t mask, struct tried *n)
 {
 	struct ctl_qp_attr before = ask(e), after;
-	int want = qp_state_check(t->type, from, to, mask);
+	int want = qp_state_check(t->type, from, to, mask & ~t->foreign);
 	int rc;
 
 	if (want == 0 && (mask & QPM_ALT_PATH))
@@ -119,6 +129,23 @@ every_deviation(struct end *e, const struct steps *t, uint32_t from, uint32_t to
 		try(e, t, from, to, base ^ 1u << b, n);
 }
 
+/* A QP of that type. */
+static int
+new_of(struct end *e, const struct steps *t)
+{
+	struct ctl_xrcd x = { .fd = -1, .oflags = O_CREAT };
+
+	memset(e, 0, sizeof(*e));
+	e->m = (struct ctl_create_qp){ .pd = w.pd, .type = t->type, .send_cq = w.cq.cq, .recv_cq = w.cq.cq,
+				       .cap = { 16, 16, 4, 4, 64 } };
+	if (t->type == QPT_XRC_TGT) {
+		if (call(CTL_OPEN_XRCD, &x) != 0)
+			return -EIO;
+		e->m.xrcd = x.xrcd;
+	}
+	return call(CTL_CREATE_QP, &e->m);
+}
+
 static void
 serve_modify_qp__whole_table(void)
 {
@@ -129,10 +156,7 @@ serve_modify_qp__whole_table(void)
 		const struct steps *t = &types[i];
 		struct tried n = { 0 };
 
-		memset(&e, 0, sizeof(e));
-		e.m = (struct ctl_create_qp){ .pd = w.pd, .type = t->type, .send_cq = w.cq.cq,
-					      .recv_cq = w.cq.cq, .cap = { 16, 16, 4, 4, 64 } };
-		CHECK_EQ(call(CTL_CREATE_QP, &e.m), 0);
+		CHECK_EQ(new_of(&e, t), 0);
 		for (uint32_t from = QPS_RESET; from < QPS_COUNT; from++) {
 			if (from == QPS_SQE && !t->sqe)
 				continue;
