@@ -59,6 +59,8 @@ bring(const uint8_t mac[6], uint16_t vlan_tci)
 	memcpy(rte_pktmbuf_append(m, (uint16_t)f.len), f.bytes, f.len);
 	while (!core_try(core, true))
 		;
+	while (core_tx(core) + core_rx(core))	/* what the core says of itself comes back from a loop */
+		;
 	if (port_tx(core->port, 0, &m, 1) == 1)
 		n = core_rx(core);
 	while (core_leave(core))
