@@ -40,6 +40,17 @@ start_with(const char *spec, bool inline_mode)
 	return 0;
 }
 
+/* Without the background thread, which takes the lock and looks at the port when it likes. */
+static int
+start_alone(void)
+{
+	int rc = start_with("loop", true);
+
+	if (rc == 0)
+		idle_stop(core);
+	return rc;
+}
+
 static void
 stop(void)
 {
@@ -92,7 +103,7 @@ eng_start__again_after_a_stop(void)
 static void
 core_try__one_holder(void)
 {
-	CHECK_EQ(start_with("loop", true), 0);
+	CHECK_EQ(start_alone(), 0);
 	while (!core_try(core, false))
 		;
 	CHECK(!core_try(core, false));
@@ -108,7 +119,7 @@ core_try__one_holder(void)
 static void
 core_try__lcore_id_is_the_cores(void)
 {
-	CHECK_EQ(start_with("loop", true), 0);
+	CHECK_EQ(start_alone(), 0);
 	while (!core_try(core, false))
 		;
 	CHECK_EQ(rte_lcore_id(), core->lcore);
@@ -301,7 +312,7 @@ core_tx__full_port_keeps_frames_and_slots_shrink(void)
 {
 	const struct port_driver *real;
 
-	CHECK_EQ(start_with("loop", true), 0);
+	CHECK_EQ(start_alone(), 0);
 	hold_with_fake(&real);
 	CHECK_EQ(core->out.cap, CORE_OUT);
 	fake_up = true;
@@ -341,7 +352,7 @@ core_wake_at__asks_the_port(void)
 	const struct port_driver *real;
 	uint64_t without;
 
-	CHECK_EQ(start_with("loop", true), 0);
+	CHECK_EQ(start_alone(), 0);
 	hold_with_fake(&real);
 	without = core_wake_at(core);
 	holds.due = fake_due;
@@ -360,7 +371,7 @@ core_tx__to_ourselves(void)
 {
 	const struct port_driver *real;
 
-	CHECK_EQ(start_with("loop", true), 0);
+	CHECK_EQ(start_alone(), 0);
 	hold_with_fake(&real);
 	fake_up = true;
 	fake_takes = 0;
@@ -384,7 +395,7 @@ core_tx__no_link_loses_frames(void)
 {
 	const struct port_driver *real;
 
-	CHECK_EQ(start_with("loop", true), 0);
+	CHECK_EQ(start_alone(), 0);
 	hold_with_fake(&real);
 	fake_up = false;
 	fake_takes = 0;
@@ -402,7 +413,7 @@ core_net_send__bounded_while_the_port_is_full(void)
 	const struct port_driver *real;
 	uint8_t frame[60] = { 0 };
 
-	CHECK_EQ(start_with("loop", true), 0);
+	CHECK_EQ(start_alone(), 0);
 	hold_with_fake(&real);
 	fake_up = true;
 	fake_takes = 0;
@@ -422,7 +433,7 @@ core_net_send__bounded_while_the_port_is_full(void)
 static void
 core_tx__frames_for_ourselves_come_back(void)
 {
-	CHECK_EQ(start_with("loop", true), 0);
+	CHECK_EQ(start_alone(), 0);
 	eng->top->loops = false;	/* as every other port */
 	while (!core_try(core, false))
 		;
