@@ -60,11 +60,11 @@ enum drop_reason {
 	X(TX_FULL, "bursts that the port did not take whole") \
 	X(TX_LOST, "frames lost because the port has no link") \
 	X(SELF_FRAMES, "frames to an own address that did not pass the port") \
-	X(RX_REQUESTS, "RC request packets accepted") \
-	X(RX_RESPONSES, "RC response packets accepted") \
+	X(RX_REQUESTS, "request packets accepted; for UC and UD, every packet") \
+	X(RX_RESPONSES, "READ and atomic response packets accepted") \
 	X(RX_DUPLICATES, "duplicate requests") \
-	X(TX_REQUESTS, "RC request packets sent, first time") \
-	X(TX_RETRANS, "RC request packets sent again") \
+	X(TX_REQUESTS, "request packets sent, first time; for UC and UD, every packet") \
+	X(TX_RETRANS, "request packets sent again") \
 	X(TX_UNREACHED, "unreliable messages lost because nobody answered at the peer's address") \
 	X(TX_EXTERNAL, "frames whose payload was sent from where the program put it") \
 	X(TX_ACKS, "ACKs sent") \

@@ -60,7 +60,7 @@
 	  "refused the peer's request: the XRC domain here has no shared receive queue of that number") \
 	/* requester; B16 */ \
 	X(0x10, REM_INV_REQ, 0, WC_REM_INV_REQ_ERR, EV_NONE, \
-	  "the peer refused the request as invalid: the operation, its length or their number") \
+	  "the peer refused the request as invalid: operation, length, number, or rights of the QP there") \
 	X(0x11, REM_ACCESS, 0, WC_REM_ACCESS_ERR, EV_NONE, \
 	  "the peer refused the access: rkey, address, length or rights are not those of its memory") \
 	X(0x12, REM_OP, 0, WC_REM_OP_ERR, EV_NONE, \
