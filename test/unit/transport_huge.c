@@ -81,10 +81,10 @@ run_side(struct pair_side *s, struct pair_side *to)
 }
 
 static struct pair *
-open_pair(uint32_t mtu)
+open_pair(uint32_t type, uint32_t mtu)
 {
-	struct pair *p = pair_new(&(struct pair_conf){ .psn = { 0xfffffe, 0x7fffff }, .mtu = mtu,
-						       .retry_cnt = 7, .rnr_retry = 7 });
+	struct pair *p = pair_new(&(struct pair_conf){ .type = type, .psn = { 0xfffffe, 0x7fffff },
+						       .mtu = mtu, .retry_cnt = 7, .rnr_retry = 7 });
 
 	frames[0] = frames[1] = 0;
 	if (p && map_window(&ends[0], &p->side[0], 1) && map_window(&ends[1], &p->side[1], 100))
@@ -111,9 +111,9 @@ arrived(void)
 }
 
 static void
-message(uint8_t opcode, uint32_t mtu, struct plx_cqe *sent, struct plx_cqe *received)
+message(uint32_t type, uint8_t opcode, uint32_t mtu, struct plx_cqe *sent, struct plx_cqe *received)
 {
-	struct pair *p = open_pair(mtu);
+	struct pair *p = open_pair(type, mtu);
 	struct plx_sge from = { (uintptr_t)ends[0].at, LONGEST, ends[0].mr->key };
 	struct plx_sge to = { (uintptr_t)ends[1].at, LONGEST, ends[1].mr->key };
 	struct plx_sq_wqe w = {
@@ -140,7 +140,7 @@ huge__send(void)
 {
 	struct plx_cqe s, r;
 
-	message(WR_SEND, 5, &s, &r);
+	message(QPT_RC, WR_SEND, 5, &s, &r);
 	CHECK(s.wr_id == 5 && s.status == WC_SUCCESS && s.byte_len == LONGEST);
 	CHECK(r.wr_id == 6 && r.status == WC_SUCCESS && r.byte_len == LONGEST);
 	CHECK_EQ(frames[0], LONGEST / 4096);
@@ -151,7 +151,7 @@ huge__write_imm(void)
 {
 	struct plx_cqe s, r;
 
-	message(WR_RDMA_WRITE_IMM, 5, &s, &r);
+	message(QPT_RC, WR_RDMA_WRITE_IMM, 5, &s, &r);
 	CHECK(s.wr_id == 5 && s.status == WC_SUCCESS);
 	CHECK(r.wr_id == 6 && r.status == WC_SUCCESS && r.byte_len == LONGEST);
 	CHECK_EQ(frames[0], LONGEST / 4096);
@@ -163,7 +163,7 @@ huge__write_at_256(void)
 {
 	struct plx_cqe s, r;
 
-	message(WR_RDMA_WRITE, 1, &s, &r);
+	message(QPT_RC, WR_RDMA_WRITE, 1, &s, &r);
 	CHECK(s.wr_id == 5 && s.status == WC_SUCCESS);
 	CHECK_EQ(frames[0], LONGEST / 256);
 }
@@ -173,9 +173,74 @@ huge__read_at_256(void)
 {
 	struct plx_cqe s, r;
 
-	message(WR_RDMA_READ, 1, &s, &r);
+	message(QPT_RC, WR_RDMA_READ, 1, &s, &r);
 	CHECK(s.wr_id == 5 && s.status == WC_SUCCESS && s.byte_len == LONGEST);
 	CHECK_EQ(frames[1], LONGEST / 256);
+}
+
+/* Nobody acknowledges: what is sent is done, and what comes is whole. */
+static void
+huge__uc_send(void)
+{
+	struct plx_cqe s, r;
+
+	message(QPT_UC, WR_SEND, 5, &s, &r);
+	CHECK(s.wr_id == 5 && s.status == WC_SUCCESS && s.byte_len == LONGEST);
+	CHECK(r.wr_id == 6 && r.status == WC_SUCCESS && r.byte_len == LONGEST);
+	CHECK_EQ(frames[0], LONGEST / 4096);
+	CHECK_EQ(frames[1], 0);
+}
+
+static void
+huge__uc_write_imm_at_256(void)
+{
+	struct plx_cqe s, r;
+
+	message(QPT_UC, WR_RDMA_WRITE_IMM, 1, &s, &r);
+	CHECK(s.wr_id == 5 && s.status == WC_SUCCESS);
+	CHECK(r.wr_id == 6 && r.status == WC_SUCCESS && r.byte_len == LONGEST);
+	CHECK_EQ(frames[0], LONGEST / 256);
+}
+
+static void
+uc_write_first(struct pair_side *b, uint32_t psn, uint32_t len)
+{
+	static const uint8_t data[4096];
+	struct wire_pkt pkt = {
+		.opcode = 0x20 | WIRE_WRITE_FIRST, .info = &wire_op_info[WIRE_WRITE_FIRST],
+		.psn = psn_make(psn),
+		.reth = { (uintptr_t)ends[1].at, ends[1].mr->key, len }, .payload = data, .payload_len = 4096,
+	};
+
+	qp_rx(b->q[0].qp, &b->x, &pkt);
+}
+
+/* One byte more is no message: the sender sends nothing, the receiver takes nothing of it (B30, C18). */
+static void
+huge__uc_one_byte_more(void)
+{
+	struct pair *p = open_pair(QPT_UC, 5);
+	struct pair_side *a = &p->side[0], *b = &p->side[1];
+	struct plx_sge from[2] = { { (uintptr_t)ends[0].at, LONGEST, ends[0].mr->key },
+				   { (uintptr_t)ends[0].at, 1, ends[0].mr->key } };
+	struct plx_sq_wqe w = { .wr_id = 5, .opcode = WR_SEND, .num_sge = 2 };
+	struct plx_cqe e = { 0 };
+
+	pair_post_send(a, &w, from);
+	while (run_side(a, b))
+		;
+	CHECK(pair_poll(a, 0, &e));
+	CHECK(e.wr_id == 5 && e.status == WC_LOC_LEN_ERR);
+	CHECK_EQ(qp_state(a->q[0].qp), QPS_SQE);
+	CHECK_EQ(frames[0], 0);
+	uc_write_first(b, 1, LONGEST + 1u);
+	CHECK_EQ(ends[1].at[0], 100);
+	CHECK_EQ(cnt_read(&b->cnt.drop[DROP_MSG_LENGTH]), 1);
+	uc_write_first(b, 2, LONGEST);
+	CHECK_EQ(ends[1].at[0], 0);
+	CHECK_EQ(cnt_read(&b->cnt.drop[DROP_MSG_LENGTH]), 1);
+	CHECK_EQ(qp_state(b->q[0].qp), QPS_RTS);
+	close_pair(p);
 }
 
 static void
@@ -219,7 +284,7 @@ answer(struct pair_side *s, struct psn *last)
 static void
 huge__read_in_one_request(void)
 {
-	struct pair *p = open_pair(ONE_MTU_ENUM);
+	struct pair *p = open_pair(QPT_RC, ONE_MTU_ENUM);
 	struct pair_side *b = &p->side[1];
 	struct psn first = psn_make(0xfffffe), last = first;
 
@@ -241,6 +306,8 @@ huge__read_in_one_request(void)
 /* The rest takes minutes: for TEST_MATRIX=long, or by name. */
 static const struct check_case quick[] = {
 	CHECK_CASE(huge__send),
+	CHECK_CASE(huge__uc_send),
+	CHECK_CASE(huge__uc_one_byte_more),
 	CHECK_CASE(huge__read_in_one_request),
 };
 
@@ -249,6 +316,9 @@ static const struct check_case all[] = {
 	CHECK_CASE(huge__write_imm),
 	CHECK_CASE(huge__write_at_256),
 	CHECK_CASE(huge__read_at_256),
+	CHECK_CASE(huge__uc_send),
+	CHECK_CASE(huge__uc_write_imm_at_256),
+	CHECK_CASE(huge__uc_one_byte_more),
 	CHECK_CASE(huge__read_in_one_request),
 };
 

@@ -292,27 +292,6 @@ post_send__thirty_two_sges(void)
 	world_close(&w);
 }
 
-/* FC59 */
-static void
-post_send__length_limit_is_two_gib(void)
-{
-	struct ibv_send_wr wr, *bad = NULL;
-	struct world w;
-
-	world_open(&w, (struct world_conf){ 0 });
-	chain(&wr, 1);
-	sges[0].length = 1u << 31;
-	sges[1] = (struct ibv_sge){ 0, 1, 0 };
-	CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), 0);
-	CHECK_EQ(mock_sq_wqe(w.qp->handle, 0)->length, 1u << 31);
-	wr.num_sge = 2;
-	CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), EINVAL);
-	/* a sum that would be small again in 32 bits */
-	sges[0].length = sges[1].length = 1u << 31;
-	CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), EINVAL);
-	world_close(&w);
-}
-
 static void
 post_send__sig_all_signals(void)
 {
@@ -475,7 +454,6 @@ static const struct check_case cases[] = {
 	CHECK_CASE(post_send__inline_is_copied),
 	CHECK_CASE(post_send__inline_is_for_sends_and_writes),
 	CHECK_CASE(post_send__thirty_two_sges),
-	CHECK_CASE(post_send__length_limit_is_two_gib),
 	CHECK_CASE(post_send__sig_all_signals),
 	CHECK_CASE(post_send__state),
 	CHECK_CASE(post_send__opcodes_of_rc),

@@ -24,8 +24,33 @@ post_send__opcodes_of_uc(void)
 	world_close(&w);
 }
 
+/* FC59, B30: 2^31 bytes are a message, one more is none, and no sum becomes small again in 32 bits. */
+static void
+post_send__length_limit_is_two_gib(void)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC };
+	struct ibv_sge sges[2] = { { .length = 1u << 31 }, { .length = 1 } };
+	struct ibv_send_wr wr = { .sg_list = sges, .opcode = IBV_WR_SEND }, *bad = NULL;
+	struct world w;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		world_open(&w, (struct world_conf){ .type = types[i] });
+		wr.num_sge = 1;
+		CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), 0);
+		CHECK_EQ(mock_sq_wqe(w.qp->handle, 0)->length, 1u << 31);
+		wr.num_sge = 2;
+		CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), EINVAL);
+		CHECK(bad == &wr);
+		sges[1].length = 1u << 31;
+		CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), EINVAL);
+		sges[1].length = 1;
+		world_close(&w);
+	}
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(post_send__opcodes_of_uc),
+	CHECK_CASE(post_send__length_limit_is_two_gib),
 };
 
 CHECK_MAIN(cases)
