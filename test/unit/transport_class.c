@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Which opcodes does a QP of each type take? All 256 of them, from its own peer and well formed, to every type
- * there is (A20); which are right is written down here a second time. The GSI QP is in engine_gsi.c. Host and
- * encoder are those of the packet scripts: a real transport in virtual time.
+ * Which opcodes does a QP of each type take? All 256 of them, from its own peer and well formed, to every
+ * type there is (A20); which are right is written down here a second time. The GSI QP is in engine_gsi.c.
+ * Host and encoder are those of the packet scripts: a real transport in virtual time.
  */
 #include <infiniband/verbs.h>
 #include <stdlib.h>
@@ -173,7 +173,7 @@ is_silent(uint32_t opcode, enum drop_reason why)
 	       list_empty(&w.h.x.late) && !w.h.broken[0];
 }
 
-/* It came to the QP, and did something there; to UC, the rest of a message without its beginning is nothing. */
+/* It came to the QP, and did something there. The rest of a message without its beginning is nothing to UC. */
 static bool
 is_taken(uint32_t opcode)
 {
