@@ -173,7 +173,7 @@ is_silent(uint32_t opcode, enum drop_reason why)
 	       list_empty(&w.h.x.late) && !w.h.broken[0];
 }
 
-/* It came to the QP, and did something there. The rest of a message without its beginning is nothing to UC. */
+/* It came to the QP, and did something there. A message without its beginning is nothing to UC. */
 static bool
 is_taken(uint32_t opcode)
 {
