@@ -80,7 +80,7 @@ create_qps(struct pp *pp, struct game *g, struct peer *peer)
 	};
 	struct ibv_qp_init_attr_ex send = {
 		.qp_type = IBV_QPT_XRC_SEND, .comp_mask = IBV_QP_INIT_ATTR_PD, .pd = pp->pd,
-		.send_cq = pp->cq, .cap = { .max_send_wr = 2, .max_send_sge = 1 },
+		.send_cq = pp->cq, .cap = { .max_send_wr = 16, .max_send_sge = 1 },
 	};
 	struct ibv_qp_attr init = { .qp_state = IBV_QPS_INIT, .port_num = (uint8_t)pp->opt.ib_port };
 	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
