@@ -277,6 +277,8 @@ serve_create_qp(struct client *cl, struct ctl_create_qp *m)
 
 	if (rc == 0 && m->type == QPT_XRC_TGT)
 		return target_create(cl, m);
+	if (srq && srq->open)
+		srq = NULL;	/* it is a domain's: peers name it, and no QP has it */
 	/* what is not received needs no CQ and takes no SRQ (FC66) */
 	if (rc == 0 && (!pd || !scq || (receives ? !rcq || (m->srq && !srq) : m->srq != 0)))
 		rc = -EINVAL;
