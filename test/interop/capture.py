@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a pcap file of RoCEv2 frames says: packets, and the requests that one QP got with the answers
-that it gave. Written from the catalogue's section 1.A, for tests; for RC and UC."""
+that it gave. Written from the catalogue's section 1.A, for tests; for RC, UC and UD."""
 import collections
 import struct
 import zlib
@@ -9,8 +9,8 @@ SEND, WRITE, READ, ATOMIC, IMM = {0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}, {12},
 FIRST, LAST = {0, 4, 5, 6, 10, 11, 12, 19, 20}, {2, 3, 4, 5, 8, 9, 10, 11, 12, 19, 20}
 READ_RESP, ACK, ATOMIC_ACK = {13, 14, 15, 16}, 17, 18
 RETH, AETH = {6, 10, 11, 12}, {13, 15, 16, 17, 18}
-RC, UC = 0, 1           # bits 7 to 5 of an opcode
-BTH = 12
+RC, UC, UD = 0, 1, 3    # bits 7 to 5 of an opcode
+BTH, MIG_REQ = 12, 0x40
 PSNS = 1 << 24
 
 Flow = collections.namedtuple('Flow', 'service qpn peer gid peer_gid mtu events')
@@ -27,7 +27,7 @@ class Packet:
         self.dqpn, self.psn, self.ackreq = dqpn & 0xffffff, psn & 0xffffff, psn >> 31
         self.pad = flags >> 4 & 3
         self.solicited = flags >> 7
-        self.va = self.key = self.length = self.imm = self.orig = None
+        self.va = self.key = self.length = self.imm = self.orig = self.qkey = self.src_qpn = None
         self.swap_add = self.compare = self.syndrome = self.msn = None
         if start == 42:
             self.src, self.dst = (b'\0' * 10 + b'\xff\xff' + frame[n:n + 4] for n in (26, 30))
@@ -35,11 +35,15 @@ class Packet:
         else:
             self.src, self.dst = frame[22:38], frame[38:54]
             self.end = 54 + struct.unpack_from('>H', frame, 18)[0] - 4
+        self.ip = frame[14:start - 8]
         self.payload = frame[self.headers(start + BTH):self.end - self.pad]
 
     def headers(self, at):
         """Reads the extension headers; where they end."""
         frame, op = self.frame, self.op
+        if self.opcode >> 5 == UD:
+            self.qkey, self.src_qpn = struct.unpack_from('>II', frame, at)
+            at += 8
         if op in RETH:
             self.va, self.key, self.length = struct.unpack_from('>QII', frame, at)
             at += 16
@@ -62,10 +66,24 @@ class Packet:
     def is_request(self):
         return self.op in SEND | WRITE | READ | ATOMIC
 
-    def with_key(self, key):
-        """The frame with another R_Key."""
-        frame = bytearray(self.frame)
-        struct.pack_into('>I', frame, self.start + BTH + 8, key)
+    @property
+    def sport(self):
+        return struct.unpack_from('>H', self.frame, self.start - 8)[0]
+
+    @property
+    def tos(self):
+        return self.ip[1] if self.start == 42 else struct.unpack_from('>H', self.ip)[0] >> 4 & 0xff
+
+    @property
+    def ttl(self):
+        return self.ip[8] if self.start == 42 else self.ip[7]
+
+    @property
+    def flow_label(self):
+        return 0 if self.start == 42 else struct.unpack_from('>I', self.ip)[0] & 0xfffff
+
+    def sealed(self, frame):
+        """Bytes of this one's form, with a right ICRC."""
         masked = bytearray(frame[14:self.end])
         udp = self.start - 14 - 8
         if self.start == 42:
@@ -78,6 +96,30 @@ class Packet:
         masked[udp + 8 + 4] = 0xff
         struct.pack_into('<I', frame, self.end, zlib.crc32(b'\xff' * 8 + masked))
         return bytes(frame)
+
+    def with_key(self, key):
+        """The frame with another R_Key."""
+        frame = bytearray(self.frame)
+        struct.pack_into('>I', frame, self.start + BTH + 8, key)
+        return self.sealed(frame)
+
+    def with_qkey(self, qkey):
+        """The frame of a datagram with another Q_Key."""
+        frame = bytearray(self.frame)
+        struct.pack_into('>I', frame, self.start + BTH, qkey)
+        return self.sealed(frame)
+
+    def as_if_by(self, other):
+        """The frame, but with MigReq and the IPv4 identification as another sender chose them."""
+        frame = bytearray(self.frame)
+        frame[self.start + 1] = frame[self.start + 1] & ~MIG_REQ | other.frame[other.start + 1] & MIG_REQ
+        if self.start == 42:
+            frame[18:20] = other.frame[18:20]
+            frame[24:26] = b'\0\0'
+            total = sum(struct.unpack_from('>10H', frame, 14))
+            total = (total & 0xffff) + (total >> 16)
+            struct.pack_into('>H', frame, 24, ~((total & 0xffff) + (total >> 16)) & 0xffff)
+        return self.sealed(frame)
 
     def __str__(self):
         text = 'opcode %d psn 0x%06x' % (self.op, self.psn)
@@ -113,10 +155,19 @@ def behind(a, b):
 
 def flows(path):
     """For each RC or UC QP that got requests a Flow: its service, its number and GID, its peer's, the path
-    MTU, and in order (True, request that it got) and (False, answer that it gave)."""
+    MTU, and in order (True, request that it got) and (False, answer that it gave). For each UD QP that got
+    datagrams one for each sender."""
     all_of_it = [p for p in map(parse, frames(path)) if p]
     return [f for service in (RC, UC)
-            for f in flows_of(service, [p for p in all_of_it if p.opcode >> 5 == service])]
+            for f in flows_of(service, [p for p in all_of_it if p.opcode >> 5 == service])
+            ] + datagrams_of([p for p in all_of_it if p.opcode >> 5 == UD])
+
+
+def datagrams_of(packets):
+    found = {}
+    for p in packets:
+        found.setdefault((p.dqpn, p.src_qpn, p.dst, p.src), []).append((True, p))
+    return [Flow(UD, *ends, 1024, events) for ends, events in found.items()]
 
 
 def flows_of(service, packets):

@@ -9,7 +9,7 @@ As responder: the QP has the numbers of the capture's and gets its requests as t
 R_Key, in whose place our region's is put); its answers must be those of the capture, when ACKs that a
 later answer implies are left out. As requester: it is given the work that the requests tell of, must
 send those requests, and the capture's answers must complete the work. How Soft-RoCE differs on
-purpose (N1 to N17 of the catalogue) stands in `expected` and `key`.
+purpose (N1 to N17 of the catalogue) stands in `expected` and `key`. Datagrams: replay_ud.py.
 
 The captures lie in $POLLUX_PCAPS, or in ../shared/pcaps beside the repository; without them the test
 is skipped. One line for each capture and place; the last line is the count.
@@ -17,11 +17,12 @@ is skipped. One line for each capture and place; the last line is the count.
 import copy
 import glob
 import os
-import subprocess
 import sys
 
 import capture
+import replay_ud
 from capture import ACK, ATOMIC, ATOMIC_ACK, FIRST, IMM, LAST, PSNS, READ, READ_RESP, SEND, WRITE, behind
+from driven import Differs, Host
 
 SKIP = 77
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = 1, 2, 4, 8
@@ -40,49 +41,8 @@ NO_QP_RIGHT = ('err_qp_noaccess',)
 SMALL_RECEIVE = ('err_recv_too_small',)
 # The network lost answers before they were captured.
 LOST_ANSWERS = ('lost_acks', 'lost_read_resp')
-OTHER_SERVICES = ('ud_', 'cm_rej', 'cm_udaddy')
+GSI_QPN = 1
 TYPE = {capture.RC: 2, capture.UC: 3}           # enum ibv_qp_type
-
-
-class Differs(Exception):
-    pass
-
-
-class Host:
-    def __init__(self, program):
-        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
-        self.frames = []
-        self.completions = []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        self.process.wait()
-
-    def do(self, *words):
-        """One line; returns the value that it printed, if any. Frames and completions pile up."""
-        value = None
-        self.process.stdin.write(' '.join('%x' % w if isinstance(w, int) else w for w in words) + '\n')
-        self.process.stdin.flush()
-        for line in iter(self.process.stdout.readline, ''):
-            what, _, rest = line.strip().partition(' ')
-            if what == '.':
-                return value
-            if what == 'frame':
-                self.frames.append(capture.parse(bytes.fromhex(rest)))
-            elif what == 'cqe':
-                queue, wr, status, size = rest.split()
-                self.completions.append((queue, int(wr, 16), int(status), int(size, 16)))
-            else:
-                value = rest
-        raise Differs('the host ended')
-
-    def take_frames(self):
-        taken, self.frames = self.frames, []
-        return taken
 
 
 def requests(flow):
@@ -249,7 +209,7 @@ class Responder:
         done = [c for c in self.host.completions if c[0] == 'recv']
         if not self.fatal and len(done) != len(self.receives):
             raise Differs('%d receives completed, not %d' % (len(done), len(self.receives)))
-        for n, (_, wr, status, size) in enumerate(done):
+        for n, (_, wr, status, size, *_) in enumerate(done):
             data = payload(self.receives[wr])
             if self.fatal:
                 continue
@@ -359,6 +319,13 @@ class Requester:
 
 def places(name, flow):
     """(place, class, why it is not tried)"""
+    if flow.service == capture.UD:
+        if flow.qpn == GSI_QPN:
+            yield 'either', None, 'management datagrams, for who manages connections'
+            return
+        yield 'responder', replay_ud.Responder, None
+        yield 'requester', replay_ud.Requester, None
+        return
     yield 'responder', Responder, None
     why = None
     if name in LOST_ANSWERS or name == 'reorder' or (capture.messages(flow)[1] and name != 'err_rnr_exhaust'):
@@ -396,10 +363,6 @@ def main(program, words):
     for path in files:
         name = os.path.basename(path)[:-5]
         if not all(w in name for w in words):
-            continue
-        if name.startswith(OTHER_SERVICES):
-            print('skipped %s: not of the RC or UC service' % name)
-            total[2] += 1
             continue
         for flow in capture.flows(path):
             total = [a + b for a, b in zip(total, run_flow(program, name, flow))]

@@ -2,14 +2,16 @@
 /*
  * The transport as a process that is driven line by line, for replay.py: the host of test/script
  * with the numbers of somebody else's QP. Each line of stdin does one thing; then come the lines of
- * what the host sent ("frame HEX") and completed ("cqe send|recv WR STATUS BYTES"), and at last ".".
- * One thread, virtual time.
+ * what the host sent ("frame HEX") and completed ("cqe send|recv WR STATUS BYTES SRC-QPN FLAGS IMM"), and at
+ * last ".". One thread, virtual time.
  *
- *   qp QPN PEER-QPN RQ-PSN SQ-PSN MTU ACCESS RNR-RETRY OUR-GID THEIR-GID
- *                                first; ACCESS as in ibv_access_flags
+ *   qp QPN PEER-QPN RQ-PSN SQ-PSN MTU ACCESS RNR-RETRY TYPE OUR-GID THEIR-GID [QKEY]
+ *                                first; ACCESS as in ibv_access_flags; QKEY of UD alone
+ *   ah SPORT TOS TTL FLOW OUR-MAC THEIR-MAC      the way to the peer, for datagrams
  *   mr IOVA LENGTH ACCESS        prints "key HEX"
  *   recv WR OFFSET LENGTH        a receive into the local region
  *   post WR OPCODE OFFSET LENGTH VA RKEY IMM SWAP COMPARE-OR-ADD
+ *   dgram WR OPCODE OFFSET LENGTH QPN QKEY IMM
  *   fill IOVA HEX, mem IOVA LENGTH       IOVA 0 on: the local region; mem prints "mem HEX"
  *   frame HEX                    arrives
  *   wait NS                      until something happens, at most so long
@@ -135,6 +137,8 @@ cmd_qp(void)
 	hex(word(), q->out.src, 16);
 	hex(word(), q->out.dst, 16);
 	q->out.ip6 = q->out.src[10] != 0xff;
+	if (want.type == IBV_QPT_UD)
+		want.attr.qkey = (uint32_t)number();
 	q->peer_qpn = peer;
 	q->rq_base = rq_psn;
 	q->sq_base = sq_psn;
@@ -186,6 +190,48 @@ cmd_post(void)
 }
 
 static void
+cmd_ah(void)
+{
+	struct wire_tmpl_conf t = { .udp_sport = (uint16_t)number() };
+	struct qp_path path = { .ready = true, .way = OUT_WIRE };
+
+	t.traffic_class = (uint8_t)number();
+	t.hop_limit = (uint8_t)number();
+	t.flow_label = (uint32_t)number();
+	hex(word(), t.src_mac, 6);
+	hex(word(), t.dst_mac, 6);
+	memcpy(t.src_gid, q->out.src, 16);
+	memcpy(t.dst_gid, q->out.dst, 16);
+	memcpy(path.src_gid, t.src_gid, 16);
+	memcpy(path.dst_gid, t.dst_gid, 16);
+	wire_tmpl_make(&path.tmpl, &t);
+	h.ah[0].pd = h.ah[0].gen = 1;
+	h.ah[0].labelled = true;	/* the source port is the one that is given */
+	seqcell_set(&h.ah[0].path, &path);
+	h.ah_there[0] = true;
+}
+
+static void
+cmd_dgram(void)
+{
+	struct plx_sq_wqe wqe = { .wr_id = number(), .flags = PLX_WQE_SIGNALED };
+	uint64_t offset;
+	struct plx_sge sge;
+
+	wqe.opcode = (uint8_t)number();
+	offset = number();
+	wqe.length = (uint32_t)number();
+	wqe.num_sge = wqe.length != 0;
+	sge = local_sge(offset, wqe.length);
+	wqe.ud.ah_gen = 1;
+	wqe.ud.qpn = (uint32_t)number();
+	wqe.ud.qkey = (uint32_t)number();
+	wqe.imm = htonl((uint32_t)number());
+	if (host_post(&h, q, &wqe, &sge, NULL))
+		die("the send queue is full");
+}
+
+static void
 cmd_fill(void)
 {
 	uint64_t iova = number();
@@ -224,6 +270,7 @@ static const struct {
 	void (*fn)(void);
 } cmds[] = {
 	{ "qp", cmd_qp }, { "mr", cmd_mr }, { "recv", cmd_recv }, { "post", cmd_post },
+	{ "ah", cmd_ah }, { "dgram", cmd_dgram },
 	{ "fill", cmd_fill }, { "mem", cmd_mem }, { "frame", cmd_frame }, { "wait", cmd_wait },
 };
 
@@ -237,8 +284,9 @@ tell(void)
 		put_hex("frame", f->bytes, f->len);
 	for (int i = 0; i < 2; i++)
 		for (struct host_cqe *c = h.cqes[i]; c; c = c->next)
-			printf("cqe %s %llx %u %x\n", i ? "recv" : "send",
-			       (unsigned long long)c->cqe.wr_id, c->cqe.status, c->cqe.byte_len);
+			printf("cqe %s %llx %x %x %x %x %x\n", i ? "recv" : "send",
+			       (unsigned long long)c->cqe.wr_id, c->cqe.status, c->cqe.byte_len,
+			       c->cqe.src_qp, c->cqe.wc_flags, ntohl(c->cqe.imm));
 	host_forget(&h);
 	puts(".");
 	fflush(stdout);
