@@ -150,19 +150,23 @@ move(struct srq *s, const struct wq_conf *to)
 }
 
 int
-srq_resize(struct srq *s, const struct wq_conf *conf, uint32_t asked)
+srq_resize(struct srq *s, const struct wq_conf *conf, uint32_t asked, const uint32_t *limit)
 {
-	bool broke;
+	bool broke, fell = false;
 	int rc = -EINVAL;
 
 	assert(conf->stride == s->c.stride && asked <= conf->max_wr);
 	lock(s);
 	broke = refresh(s, true);
-	if (!s->broken && s->tail - s->head <= asked && s->limit <= asked) {
+	if (!s->broken && s->tail - s->head <= asked && (limit ? *limit : s->limit) <= asked) {
 		move(s, conf);
+		s->limit = limit ? *limit : s->limit;
+		fell = fell_below(s);
 		rc = 0;
 	}
 	unlock(s);
+	if (fell)
+		s->raise(s, SRQ_LIMIT_REACHED);
 	if (broke)
 		s->raise(s, SRQ_BROKEN);
 	return rc;

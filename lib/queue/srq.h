@@ -43,10 +43,11 @@ uint32_t srq_limit(struct srq *srq);
 
 /*
  * Control threads, while nobody posts. Moves the WQEs that wait, in order, into the ring of `conf`,
- * which has the same stride, and takes from there; the old ring is the caller's again. 0, or -EINVAL
- * and nothing has changed: more WQEs wait, or a higher limit is armed, than `asked` (of conf->max_wr at
- * most), which is what the application wants; or it is broken.
+ * which has the same stride, and takes from there; the old ring is the caller's again. `limit` is armed
+ * with it, as by srq_arm(); NULL: the one that is armed stays. 0, or -EINVAL and nothing has changed: more
+ * WQEs wait, or the limit is higher, than `asked` (of conf->max_wr at most), which is what the application
+ * wants; or it is broken.
  */
-int srq_resize(struct srq *srq, const struct wq_conf *conf, uint32_t asked);
+int srq_resize(struct srq *srq, const struct wq_conf *conf, uint32_t asked, const uint32_t *limit);
 
 #endif

@@ -109,7 +109,8 @@ serve_create_srq(struct client *cl, struct ctl_create_srq *m)
 	return rc;
 }
 
-/* Whoever takes holds the SRQ's lock, so once it has the new ring nobody reads the old one. */
+/* Whoever takes holds the SRQ's lock, so once it has the new ring nobody reads the old one. A new limit is
+ * judged with the new size, and the one that it replaces is nobody's any more. */
 static int
 resize(struct squeue *s, struct ctl_modify_srq *m)
 {
@@ -122,7 +123,7 @@ resize(struct squeue *s, struct ctl_modify_srq *m)
 	rc = make_ring(&rings, m->max_wr, s->e.srq.c.max_sge, &conf);
 	if (rc < 0)
 		return rc;
-	rc = srq_resize(&s->e.srq, &conf, m->max_wr);
+	rc = srq_resize(&s->e.srq, &conf, m->max_wr, m->mask & SRQ_LIMIT ? &m->limit : NULL);
 	old = rc < 0 ? &rings : &s->rings;
 	rings_free(old);
 	if (rc < 0)
@@ -133,22 +134,17 @@ resize(struct squeue *s, struct ctl_modify_srq *m)
 	return 0;
 }
 
-/* Of both at once, the limit is checked first and armed last: nothing changes when one of them is
- * refused. */
+/* Both at once are one step: nothing changes when one of them is refused. */
 int
 serve_modify_srq(struct client *cl, struct ctl_modify_srq *m)
 {
 	struct squeue *s = srq_get(cl, m->srq);
-	bool both = m->mask == (SRQ_MAX_WR | SRQ_LIMIT);
-	int rc = 0;
 
-	if (!s || (m->mask & ~(uint32_t)(SRQ_MAX_WR | SRQ_LIMIT)) || (both && m->limit > m->max_wr))
+	if (!s || (m->mask & ~(uint32_t)(SRQ_MAX_WR | SRQ_LIMIT)))
 		return -EINVAL;
 	if (m->mask & SRQ_MAX_WR)
-		rc = resize(s, m);
-	if (rc == 0 && (m->mask & SRQ_LIMIT))
-		rc = srq_arm(&s->e.srq, m->limit);
-	return rc;
+		return resize(s, m);
+	return m->mask & SRQ_LIMIT ? srq_arm(&s->e.srq, m->limit) : 0;
 }
 
 int

@@ -101,7 +101,7 @@ host_srq_resize(struct host_srq *s, uint32_t max_wr)
 {
 	uint8_t *old = s->srq.c.slots;
 	struct wq_conf c = ring(&s->ctl, max_wr);
-	int rc = srq_resize(&s->srq, &c, max_wr);
+	int rc = srq_resize(&s->srq, &c, max_wr, NULL);
 
 	free(rc ? c.slots : old);
 	return rc;

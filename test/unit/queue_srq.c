@@ -238,7 +238,7 @@ srq_resize__up_and_down(void)
 		CHECK(post(posted++));
 		to = ring(log2);
 		old = srq.c;
-		CHECK_EQ(srq_resize(&srq, &to, to.max_wr), 0);
+		CHECK_EQ(srq_resize(&srq, &to, to.max_wr, NULL), 0);
 		ring_free(&old);
 		while (post(posted))
 			posted++;
@@ -258,10 +258,10 @@ srq_resize__refusals(void)
 	old = srq.c;
 	for (uint64_t i = 0; i < 4; i++)
 		CHECK(post(i));
-	CHECK_EQ(srq_resize(&srq, &to, 3), -EINVAL);
+	CHECK_EQ(srq_resize(&srq, &to, 3, NULL), -EINVAL);
 	CHECK_EQ(srq.c.log2_size, 3);
 	CHECK(post(4));
-	CHECK_EQ(srq_resize(&srq, &to, 4), -EINVAL);
+	CHECK_EQ(srq_resize(&srq, &to, 4, NULL), -EINVAL);
 	take(0);
 	take(1);
 	CHECK_EQ(srq_arm(&srq, 3), 0);
@@ -269,9 +269,49 @@ srq_resize__refusals(void)
 	take(2);
 	CHECK_EQ(raised[SRQ_LIMIT_REACHED], 1);
 	CHECK_EQ(srq_arm(&srq, 2), 0);
-	CHECK_EQ(srq_resize(&srq, &to, 2), 0);
+	CHECK_EQ(srq_resize(&srq, &to, 2, NULL), 0);
 	take(3);
 	take(4);
+	take_none();
+	end();
+	ring_free(&old);
+}
+
+/* The limit that comes with a new size replaces the one that is armed, whatever that was. */
+static void
+srq_resize__with_a_limit(void)
+{
+	struct wq_conf to = ring(2), old;
+	uint32_t limit = 5;
+
+	begin(3);
+	old = srq.c;
+	for (uint64_t i = 0; i < 8; i++)
+		CHECK(post(i));
+	CHECK_EQ(srq_arm(&srq, 4), 0);
+	for (uint64_t i = 0; i < 4; i++)
+		take(i);
+	CHECK_EQ(srq_resize(&srq, &to, 4, &limit), -EINVAL);
+	CHECK_EQ(srq_resize(&srq, &to, 3, NULL), -EINVAL);
+	CHECK_EQ(srq_limit(&srq), 4);
+	CHECK_EQ(raised[SRQ_LIMIT_REACHED], 0);
+	limit = 2;
+	CHECK_EQ(srq_resize(&srq, &to, 4, &limit), 0);
+	CHECK_EQ(srq_limit(&srq), 2);
+	take(4);
+	take(5);
+	CHECK_EQ(raised[SRQ_LIMIT_REACHED], 0);
+	take(6);
+	CHECK_EQ(raised[SRQ_LIMIT_REACHED], 1);
+	ring_free(&old);
+	old = srq.c;
+	to = ring(3);
+	CHECK_EQ(srq_arm(&srq, 1), 0);
+	limit = 8;	/* not so many wait: at once */
+	CHECK_EQ(srq_resize(&srq, &to, 8, &limit), 0);
+	CHECK_EQ(srq_limit(&srq), 0);
+	CHECK_EQ(raised[SRQ_LIMIT_REACHED], 2);
+	take(7);
 	take_none();
 	end();
 	ring_free(&old);
@@ -308,7 +348,7 @@ static bool
 move_to(uint32_t log2_size)
 {
 	struct wq_conf to = ring(log2_size), old = srq.c;
-	int rc = srq_resize(&srq, &to, to.max_wr);
+	int rc = srq_resize(&srq, &to, to.max_wr, NULL);
 
 	ring_free(rc ? &to : &old);
 	return rc == 0;
@@ -361,6 +401,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(srq_arm__below_it_already),
 	CHECK_CASE(srq_resize__up_and_down),
 	CHECK_CASE(srq_resize__refusals),
+	CHECK_CASE(srq_resize__with_a_limit),
 	CHECK_CASE(srq_take__several_cores),
 };
 

@@ -166,6 +166,16 @@ serve_modify_srq__resize(void)
 	CHECK_EQ(-modify_srq(&s, 1, 0, 0), EINVAL);
 	CHECK_EQ(-modify_srq(&s, 1, PLX_MAX_WR + 1, 0), EINVAL);
 	CHECK_EQ(-modify_srq(&s, 3, 8, 9), EINVAL);
+	/* both at once: the old limit does not count, the new one does */
+	CHECK_EQ(modify_srq(&s, 2, 0, 8), 0);
+	CHECK_EQ(modify_srq(&s, 1, 33, 0), 0);
+	CHECK_EQ(modify_srq(&s, 2, 0, 8), 0);
+	CHECK_EQ(-modify_srq(&s, 3, 8, 9), EINVAL);
+	CHECK_EQ(limit_of(&s), 8);
+	CHECK_EQ(s.max_wr, 64);
+	CHECK_EQ(modify_srq(&s, 3, 8, 0), 0);
+	CHECK_EQ(limit_of(&s), 0);
+	CHECK_EQ(s.max_wr, 8);
 	CHECK_EQ(modify_srq(&s, 1, 33, 0), 0);
 	CHECK_EQ(s.max_wr, 64);
 	while (post_shared(&s, 4096 * (posted % 16 + 1), 64, posted))
