@@ -2,10 +2,11 @@
 /*
  * What each verb answers to what it must refuse, in the form its man page promises (FC52), objects of two
  * contexts mixed among it; and that what is in use is not destroyed, and whole after the refusal (FC62).
+ * Address handles, shared queues, XRC and groups: serve_errors_shared.c.
  */
 #include <sys/mman.h>
 
-#include "serve_verbs.h"
+#include "serve_refused.h"
 
 static struct ibv_context *other;	/* a second context of the device, and what it has */
 static struct ibv_comp_channel *other_ch;
@@ -13,20 +14,6 @@ static struct ibv_cq *other_cq;
 static struct ibv_pd *other_pd;
 static struct ibv_device_attr dev;
 static struct ibv_qp *fresh;		/* in RESET */
-
-/* Of a verb that makes something. */
-static int
-made(const void *object)
-{
-	return object ? 0 : errno;
-}
-
-/* Of a verb that returns -1 and sets errno. */
-static int
-minus(int rc)
-{
-	return rc == -1 ? errno : rc == 0 ? 0 : -rc;
-}
 
 static int
 cq_of(int cqe, struct ibv_comp_channel *ch, int vector)
@@ -178,23 +165,6 @@ query_port(uint8_t port)
 	X("post_recv: SGEs", recv_of(v.a, 3), EINVAL)
 
 static void
-refused(const char *what, int rc, int want)
-{
-	if (rc != want)
-		printf("%s: %d, not %d\n", what, rc, want);
-	CHECK(rc == want);
-}
-
-/* One write, as proof that all that it needs is whole. */
-static bool
-whole(void)
-{
-	struct ibv_wc wc = { 0 };
-
-	return post_write(v.a, 42) == 0 && poll_one(v.cq, &wc) && wc.wr_id == 42 && !wc.status;
-}
-
-static void
 verbs__errno_of_each(void)
 {
 	open_verbs("inline", 64, 16);
@@ -205,9 +175,7 @@ verbs__errno_of_each(void)
 	fresh = new_qp(v.cq, 4, 0);
 	CHECK(other_ch && other_cq && other_pd && fresh);
 	CHECK_EQ(ibv_query_device(v.ctx, &dev), 0);
-#define TRY(what, call, want) refused(what, call, want);
-	REFUSED(TRY)
-#undef TRY
+	REFUSED(REFUSED_TRY)
 	CHECK(!check_failed);
 	CHECK_EQ(state_of(fresh), IBV_QPS_RESET);
 	CHECK(whole());
