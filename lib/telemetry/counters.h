@@ -79,7 +79,7 @@ enum drop_reason {
 	X(RX_NAK_ERR, "NAKs received that end the connection") \
 	X(RX_NAK_RNR, "RNR NAKs received") \
 	X(TIMEOUTS, "ACK timeouts") \
-	X(RETRY_EXC, "QPs that ran out of retries") \
+	X(RETRY_EXC, "QPs that ran out of retries (of RNR NAKs aside)") \
 	X(CQE, "completions written") \
 	X(CQ_OVERFLOW, "completions that found no room") \
 	X(RX_ARP, "ARP packets for us") \

@@ -11,8 +11,10 @@ static const struct {
 	int count;
 } sections[] = {
 	{ 'A', 32 }, { 'B', 30 }, { 'C', 33 }, { 'D', 10 }, { 'E', 8 }, { 'F', 23 }, { 'H', 18 },
+	{ 'G', 12 },
 };
-#define SECTIONS 7
+#define SECTIONS 8
+#define ROWS 7		/* of table 1.G, which are none of the statements */
 
 #define NUMBERS 40
 
@@ -94,6 +96,12 @@ is_covered(int s, int n)
 }
 
 static bool
+is_covered_statement(int s, int n)
+{
+	return s != ROWS && is_covered(s, n);
+}
+
+static bool
 is_partly(int s, int n)
 {
 	return state[s][n] == PARTLY;
@@ -103,6 +111,12 @@ static bool
 is_required(int s, int n)
 {
 	return required[s][n];
+}
+
+static bool
+is_covered_row(int s, int n)
+{
+	return s == ROWS && is_covered(s, n);
 }
 
 static bool
@@ -143,9 +157,10 @@ each(const char *title, bool (*is)(int s, int n))
 void
 cover_print(void)
 {
-	unsigned int total = each("ids", is_covered);
+	unsigned int total = each("ids", is_covered_statement);
 
 	each("partly", is_partly);
+	each("rows", is_covered_row);
 	printf("covered %u / %d\n", total, COVER_TOTAL);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The statements of the catalogue, which are proved, and which must be:
- * A1-A32 B1-B30 C1-C33 D1-D10 E1-E8 F1-F23 H1-H18. One thread. */
+ * A1-A32 B1-B30 C1-C33 D1-D10 E1-E8 F1-F23 H1-H18; and the rows of table 1.G, from above: G1-G12. One
+ * thread. */
 #ifndef SCRIPT_COVER_H
 #define SCRIPT_COVER_H
 
@@ -12,7 +13,7 @@
 bool cover_valid(const char *id);
 void cover_mark(const char *id);
 void cover_partly(const char *id);
-/* Three lines: the ids, those that are covered in part only, and "covered N / 154". */
+/* Four lines: the ids, those that are covered in part only, the rows of 1.G, and "covered N / 154". */
 void cover_print(void);
 
 /* "A1" or "A1..A28": must be covered. False: no such statements. */
