@@ -86,7 +86,7 @@ struct path {
 /*
  * 0 (p->ready says whether it can be used at once; if not, resolution has begun; a group always can,
  * F9), -EINVAL (empty sgid_index, families differ, multicast unless req->group), -ENETUNREACH (no
- * route: not on a link of ours and no gateway), -ENOMEM.
+ * route: not on a link of ours and no gateway), -ENOMEM (paths to NEIGH_MAX other neighbours are there).
  */
 int path_open(struct net *n, struct path *p, const struct path_req *req, uint64_t now,
 	      void (*changed)(struct path *p, void *arg), void *arg);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "net/neigh.h"
 #include "serve/object.h"
 #include "wire/udp4791.h"
 
@@ -23,6 +24,9 @@ ah_explain(struct stack *s, int rc)
 	if (rc == -ENETUNREACH)
 		log_once(&s->said_route, PLX_LOG_ERR, "no route to a peer: its address is in no network "
 			 "of --ip, and there is no --gw for it");
+	if (rc == -ENOMEM)
+		log_once(&s->said_neighbours, PLX_LOG_ERR, "no path to a peer: there are paths to %u neighbours "
+			 "already, and no more; destroy address handles or queue pairs first", NEIGH_MAX);
 }
 
 /* On a core, for what a client wrote: a number of any size. */
@@ -75,8 +79,10 @@ publish(struct stack *s, struct ahandle *a, const struct ctl_ah_attr *attr)
 	struct opening o = { .a = a, .attr = attr };
 	int rc = eng_call(eng_port_core(s->eng), open_path, &o);
 
-	if (rc < 0)
+	if (rc < 0) {
+		ah_explain(s, rc);
 		return rc;
+	}
 	rc = table_add(&s->ahs, a, &a->handle, &a->e.ah.gen);
 	if (rc < 0)
 		eng_call(eng_port_core(s->eng), close_path, a);
@@ -100,7 +106,6 @@ serve_create_ah(struct client *cl, struct ctl_create_ah *m)
 	rc = publish(s, a, &m->attr);
 	if (rc < 0) {
 		free(a);
-		ah_explain(s, rc);
 		return rc;
 	}
 	a->client = cl;

@@ -151,7 +151,7 @@ struct stack {
 	uint32_t num_mgroups;
 	pid_t pid;
 	bool forked;			/* this is a child of the process that started it */
-	bool said_mtu, said_route, said_memory;
+	bool said_mtu, said_route, said_neighbours, said_memory;
 	int tally_fd;			/* where counters go at the end, or -1 */
 };
 

@@ -2,6 +2,8 @@
 /* Address handles of a whole stack: what is refused, what holds what, and what remains. */
 #include <malloc.h>
 
+#include "base/log.h"
+#include "net/neigh.h"
 #include "serve_fixture.h"
 
 static struct ctl_create_ah
@@ -119,6 +121,44 @@ create_ah__generations(void)
 	CHECK_EQ(end_world(), 0);	/* what is left is reclaimed */
 }
 
+static void
+count_neighbour_lines(void *arg, enum log_level level, const char *text)
+{
+	(void)level;
+	*(unsigned int *)arg += strstr(text, "neighbours already") != NULL;
+}
+
+/* More neighbours than the table holds: refused, and said once. Not through the back end, which waits for
+ * each of them to answer; there is no other thread that calls. */
+static void
+create_ah__neighbours(void)
+{
+	static const uint8_t link_local[16] = { 0xfe, 0x80, [8] = 2, [15] = 1 };
+	struct ctl_destroy_ah d = { .ah = 0 };
+	struct ctl_create_ah m;
+	unsigned int lines = 0;
+	uint32_t n;
+
+	CHECK_EQ(start_world("inline"), 0);
+	log_set_sink(count_neighbour_lines, &lines);
+	for (n = 0; n < NEIGH_MAX + 2; n++) {
+		m = good();
+		m.attr.sgid_index = 0;
+		memcpy(m.attr.dgid, link_local, 16);
+		m.attr.dgid[13] = (uint8_t)(n >> 8);
+		m.attr.dgid[14] = (uint8_t)n;
+		if (serve_create_ah(w.cl.handle, &m) != (n < NEIGH_MAX ? 0 : -ENOMEM))
+			break;
+		d.ah = n < NEIGH_MAX ? m.ah : d.ah;
+	}
+	log_set_sink(NULL, NULL);
+	CHECK_EQ(n, NEIGH_MAX + 2);
+	CHECK_EQ(lines, 1);
+	CHECK_EQ(call(CTL_DESTROY_AH, &d), 0);
+	CHECK_EQ(serve_create_ah(w.cl.handle, &m), 0);	/* there is room again */
+	CHECK_EQ(end_world(), 0);
+}
+
 /* As many as the device says, and no more; nothing of them stays. */
 static void
 create_ah__as_many_as_it_says(void)
@@ -157,6 +197,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(create_ah__groups),
 	CHECK_CASE(create_ah__holds_its_pd),
 	CHECK_CASE(create_ah__generations),
+	CHECK_CASE(create_ah__neighbours),
 	CHECK_CASE(create_ah__as_many_as_it_says),
 };
 CHECK_MAIN(cases)
