@@ -25,8 +25,8 @@ ah_explain(struct stack *s, int rc)
 		log_once(&s->said_route, PLX_LOG_ERR, "no route to a peer: its address is in no network "
 			 "of --ip, and there is no --gw for it");
 	if (rc == -ENOMEM)
-		log_once(&s->said_neighbours, PLX_LOG_ERR, "no path to a peer: there are paths to %u neighbours "
-			 "already, and no more; destroy address handles or queue pairs first", NEIGH_MAX);
+		log_once(&s->said_neighbours, PLX_LOG_ERR, "no path to a peer: there are %u to other "
+			 "neighbours already; destroy address handles or queue pairs first", NEIGH_MAX);
 }
 
 /* On a core, for what a client wrote: a number of any size. */

@@ -33,8 +33,8 @@ rings_new(struct rings *r, size_t len)
 	r->at = mmap(NULL, r->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (r->at == MAP_FAILED) {
 		r->at = NULL;
-		log_line(PLX_LOG_WARN, "no room for a queue of %zu bytes: raise vm.max_map_count (sysctl) if this "
-			 "process has so many mappings, else free memory or lift its limits", len);
+		log_line(PLX_LOG_WARN, "no room for a queue of %zu bytes: raise vm.max_map_count (sysctl) "
+			 "if this process has so many mappings, else free memory or lift its limits", len);
 		return -ENOMEM;
 	}
 	prepare(r);

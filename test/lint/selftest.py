@@ -6,9 +6,11 @@ import subprocess
 import sys
 import tempfile
 
+import layout
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 HEAD = '/* SPDX-License-Identifier: BSD-3-Clause */\n'
-LINTS = ('deps', 'style', 'features', 'codes')
+LINTS = ('deps', 'style', 'features', 'codes', 'layout')
 TREE = {
     'lib/base/meson.build': '# SPDX-License-Identifier: BSD-3-Clause\ndeps = []\n',
     'lib/wire/meson.build': "# SPDX-License-Identifier: BSD-3-Clause\ndeps = ['base']\n",
@@ -29,8 +31,28 @@ TREE = {
     'doc/features.ini': '[A]\nUD = no\n',
     'lib/transport/meson.build': '# SPDX-License-Identifier: BSD-3-Clause\ndeps = []\n',
     'lib/transport/status.h': HEAD + '\tX(0x00, NONE, 0)\n\tX(0x01, KEY, 0)\n\tX(0x03, LONG, 0)\n',
+    'lib/ctl/meson.build': '# SPDX-License-Identifier: BSD-3-Clause\ndeps = []\n',
+    'lib/ctl/backend.h': HEAD + '#define CTL_ABI_VERSION 7u\n',
+    'lib/ctl/msg.h': HEAD + 'struct a { int b; };\n',
     'doc/guides/why.md': '| 0x01 | KEY | look |\n| 0x03 | LONG | look |\n',
 }
+
+
+def write(root, path, text):
+    full = os.path.join(root, path)
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    with open(full, 'w', encoding='utf-8') as f:
+        f.write(text)
+
+
+def lay(root):
+    for p, t in TREE.items():
+        write(root, p, t)
+
+
+with tempfile.TemporaryDirectory() as sound:
+    lay(sound)
+    TREE[layout.LIST] = layout.listed(layout.state(sound))
 
 
 def function(name, lines):
@@ -75,6 +97,9 @@ BREAKS = [
     ('features', 'doc/features.ini', '[A]\nRC = no; stack/pair.py\n', 'proves nothing'),
     ('features', 'doc/field-cases.md', '| FC01 | pads | script/absent.pkt |\n', 'does not exist'),
     ('features', 'doc/field-cases.md', '| FC01 | pads | |\n', 'name the test'),
+    ('layout', 'lib/ctl/msg.h', 'struct a { long b; };\n', 'raise CTL_ABI_VERSION'),
+    ('layout', 'include/pollux/abi/new.h', 'struct a { int b; };\n', 'raise CTL_ABI_VERSION'),
+    ('layout', 'lib/ctl/backend.h', '#define CTL_ABI_VERSION 8u\n', 'not of version 8'),
     ('codes', 'doc/guides/why.md', '| 0x01 | KEY | look |\n', 'is not in doc'),
     ('codes', 'doc/guides/why.md', '| 0x01 | KEY | |\n| 0x03 | LONG | |\n| 0x04 | NEW | |\n',
      'is not in lib'),
@@ -86,23 +111,16 @@ BREAKS = [
 SOUND = [
     ('style', 'lib/base/a.c', function('f', 60)),
     ('style', 'lib/base/a.c', 'int a;\n' * 499),
+    ('layout', 'lib/ctl/msg.h', '/* said in other words */\nstruct a {\n\tint b;\n};\n'),
     ('deps', 'lib/port/a.c', '#include <rte_ethdev.h>\n#include "base/log.h"\n'),
     ('features', 'doc/features.ini', '[A]\nRC = yes; stack/pair.py:ib_send\nUD = no\n'),
 ]
 
 
-def write(root, path, text):
-    full = os.path.join(root, path)
-    os.makedirs(os.path.dirname(full), exist_ok=True)
-    with open(full, 'w', encoding='utf-8') as f:
-        f.write(text)
-
-
 def run(lint, path=None, text=None):
     """Exit status and output of the lint over the sound tree with one file laid over it."""
     with tempfile.TemporaryDirectory() as root:
-        for p, t in TREE.items():
-            write(root, p, t)
+        lay(root)
         if path:
             head = HEAD if path.endswith(('.c', '.h')) else '# ' + HEAD[3:-4] + '\n'
             write(root, path, 'int a;\n' if text is None else head + text)

@@ -125,7 +125,7 @@ static void
 count_neighbour_lines(void *arg, enum log_level level, const char *text)
 {
 	(void)level;
-	*(unsigned int *)arg += strstr(text, "neighbours already") != NULL;
+	*(unsigned int *)arg += strstr(text, "neighbours already;") != NULL;
 }
 
 /* More neighbours than the table holds: refused, and said once. Not through the back end, which waits for
