@@ -98,6 +98,9 @@ retry_rnr(struct qp *qp, struct xport *x, uint8_t code)
 		qp->retry.rnr_left--;
 	}
 	req_go_back(qp);
+	/* It arrived, so it is not lost: a sequence NAK that follows it, of a responder that sends one for
+	 * the next packet too (N16), may come after the wait, and must not use up the retries. */
+	qp->retry.left = qp->attr.retry_cnt;
 	qp->retry.ack_at = QP_NEVER;
 	qp->retry.rnr_at = x->now + rnr_timer_ns[code & AETH_VALUE_MASK];	/* B18 */
 	xport_trace(x, TRACE_RNR_WAIT, qp, qp->req.una, rnr_timer_ns[code & AETH_VALUE_MASK]);
