@@ -15,16 +15,15 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <infiniband/verbs.h>
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PORT 18515
+#include "meet.h"
+
 #define IMM 0x12345678u
 #define ADD 3u
 #define PATIENCE 20		/* seconds */
@@ -67,61 +66,11 @@ static struct ibv_qp *qp;
 static uint8_t *buf;
 static size_t len;
 static struct end me, peer;
-static int line;		/* TCP to the other end */
-
-static void
-die(const char *what)
-{
-	printf("peer: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
 
 static bool
 fault(const char *name)
 {
 	return !strcmp(o.fault, name);
-}
-
-static uint8_t
-pattern(size_t i)
-{
-	return (uint8_t)(i * 2654435761u >> 13);
-}
-
-static void
-meet(void)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(PORT) };
-	int one = 1, s = socket(AF_INET, SOCK_STREAM, 0);
-
-	if (o.host) {
-		if (inet_pton(AF_INET, o.host, &a.sin_addr) != 1 ||
-		    connect(s, (struct sockaddr *)&a, sizeof(a)))
-			die("connect");
-		line = s;
-		return;
-	}
-	setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(s, (struct sockaddr *)&a, sizeof(a)) || listen(s, 1))
-		die("listen");
-	line = accept(s, NULL, NULL);
-	close(s);
-}
-
-static void
-swap_words(const void *out, void *in, size_t n)
-{
-	if (write(line, out, n) != (ssize_t)n || recv(line, in, n, MSG_WAITALL) != (ssize_t)n)
-		die("the other end");
-}
-
-/* Both ends have come here. */
-static void
-together(void)
-{
-	char a = 'x', b;
-
-	swap_words(&a, &b, 1);
 }
 
 static void
@@ -316,7 +265,7 @@ main(int argc, char **argv)
 	source = (ops[o.op].opcode == IBV_WR_RDMA_READ) == !o.host;
 	for (size_t i = 0; i < len; i++)
 		buf[i] = source && !ops[o.op].atomic ? pattern(i) : 0;
-	meet();
+	meet(o.host);
 	swap_words(&me, &peer, sizeof(me));
 	bring_up();
 	if (o.host)

@@ -3,16 +3,17 @@
 """Pollux against Linux Soft-RoCE: unmodified programs, one end over Pollux, the other in a virtual
 machine over the kernel's rdma_rxe (rig.py).
 
-    soft_roce.py POLLUX-RUN PEER DIRECTORY [WORD]...
+    soft_roce.py POLLUX-RUN TOOLS DIRECTORY [WORD]...
 
 Each program with Pollux as client and as server, over IPv4 and IPv6, with a path MTU of 1024 and of
-4096: every two of these once, or with TEST_MATRIX=long all of them. PEER is the program of peer.c,
-which looks at the bytes, and at what each end says to faults of the other. The image of the machine
-is kept in DIRECTORY. With WORDs only cases whose line contains all of them run. One line for each case; the
-last line is the count. The machine is emulated, so that an exchange takes milliseconds, and the
-figures that are printed are its, not ours.
+4096: every two of these once, or with TEST_MATRIX=long all of them. TOOLS is the directory of our own
+programs: peer.c looks at the bytes, and at what each end says to faults of the other, group.c at
+multicast. The image of the machine is kept in DIRECTORY. With WORDs only cases whose line contains all of
+them run. One line for each case; the last line is the count. The machine is emulated, so that an exchange
+takes milliseconds, and the figures that are printed are its, not ours.
 """
 import collections
+import ipaddress
 import itertools
 import os
 import re
@@ -34,6 +35,9 @@ HANG = 40               # seconds for a program, of which it needs one to three
 BUDGET = 600            # seconds for all cases: what is left then fails
 LONG_BUDGET = 2400
 MTUS = {1024: 1500, 4096: 9000}         # path MTU, IP MTU of both ends
+
+TOOLS = ('peer', 'group', 'joined')
+GROUP = {4: '239.1.2.3', 6: 'ff15::77:1'}
 
 Case = collections.namedtuple('Case', 'program args role family mtu status')
 
@@ -101,11 +105,19 @@ def cases():
             for family in (4, 6):
                 # of three choices of two, these four combinations hold every two once
                 if whole or (mtu == 4096) ^ (family == 6) ^ n:
-                    for words in itertools.chain(programs(not whole), services()):
+                    for words in itertools.chain(programs(not whole), services(), multicast(family, mtu)):
                         yield Case(words[0], words[1:], role, family, mtu, None)
                     for op, size, fault, seen in checked(whole):
                         yield Case('peer', [op, str(size), '8', str(mtu), str(rig.GID[family]), fault],
                                    role, family, mtu, seen[role == 'client'])
+
+
+def multicast(family, mtu):
+    """perftest sends one way, `group` both ways and whole packets."""
+    group = ipaddress.ip_address(GROUP[family])
+    mgid = group.packed if family == 6 else bytes(10) + b'\xff\xff' + group.packed
+    yield ['ib_send_bw', '-F', '-n', '24', '-c', 'UD', '-s', '1000', '-g', '-M', ':'.join(map(str, mgid))]
+    yield ['group', GROUP[family], str(mtu), '8', str(rig.GID[family])]
 
 
 def name(case):
@@ -116,8 +128,11 @@ def name(case):
 def command(case, mine):
     """The program with its port and device; as client, with the other end's address."""
     host = [rig.PEER[4] if mine else rig.HOST] if (case.role == 'client') == mine else []
-    if case.program == 'peer':
-        return [os.environ['RIG_PEER'] if mine else 'peer'] + case.args + host
+    # Soft-RoCE hears those groups that the machine has joined besides
+    member = ['joined', GROUP[case.family], 'eth0', '--'] if in_group(case) and not mine else []
+    if case.program in TOOLS:
+        program = os.path.join(os.environ['RIG_TOOLS'], case.program) if mine else case.program
+        return member + [program] + case.args + host
     perftest = case.program.startswith('ib_')
     words = [case.program, '-x' if perftest else '-g', str(rig.GID[case.family])] + case.args
     if case.program != 'ibv_ud_pingpong':
@@ -125,7 +140,11 @@ def command(case, mine):
     if not mine and not perftest:
         # the machine has one CPU, and a program that polls leaves less of it for rxe
         words.append('-e')
-    return words + host
+    return member + words + host
+
+
+def in_group(case):
+    return case.program == 'group' or '-g' in case.args
 
 
 def ours(launcher, case):
@@ -136,6 +155,8 @@ def ours(launcher, case):
 
 def said(case, output):
     """What the client measured, or which status it saw; raises Failure when it is another."""
+    if case.program == 'group':
+        return output.strip()
     if case.program != 'peer':
         return measured(case.program, output)
     seen = re.search(r'^status (\d+)$', output, re.M)
@@ -216,13 +237,14 @@ def run_all(launcher, machine, words):
     return 1 if failed or not passed else 0
 
 
-def main(launcher, peer, place, words):
+def main(launcher, tools, place, words):
     if not os.environ.get(sandbox.INSIDE):
         # outside, where there is a network
         try:
             rig.check()
-            os.environ['RIG_PEER'] = peer
-            os.environ['RIG_IMAGE'] = ' '.join(image.build(place, os.path.join(HERE, 'guest'), [peer]))
+            os.environ['RIG_TOOLS'] = tools
+            os.environ['RIG_IMAGE'] = ' '.join(image.build(
+                place, os.path.join(HERE, 'guest'), [os.path.join(tools, t) for t in TOOLS]))
         except (image.Unavailable, rig.Unavailable) as e:
             sandbox.skip(str(e))
     sandbox.enter()
