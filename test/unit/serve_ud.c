@@ -375,6 +375,45 @@ gsi__from_another_core(void)
 	gsi("0,1");
 }
 
+/* E7: a datagram whose handle is gone stops the sending; the QP still receives, and from RTS on sends. */
+static void
+ud__sqe_and_back(void)
+{
+	struct plx_cqe s = { 0 }, r = { 0 };
+	struct ctl_destroy_ah gone;
+	struct ctl_query_qp q;
+	struct end a;
+
+	CHECK_EQ(start_ud("inline"), 0);
+	gone = (struct ctl_destroy_ah){ .ah = ah.ah };
+	q = (struct ctl_query_qp){ .qp = w.a.m.qp };
+	CHECK_EQ(call(CTL_DESTROY_AH, &gone), 0);
+	post_dgram(w.b.m.qp_num, QKEY, 8);
+	CHECK(poll(&s));
+	CHECK_EQ(s.status, WC_LOC_QP_OP_ERR);
+	CHECK_EQ(call(CTL_QUERY_QP, &q), 0);
+	CHECK_EQ(q.attr.qp_state, QPS_SQE);
+	post_dgram(w.b.m.qp_num, QKEY, 8);
+	CHECK(poll(&s));
+	CHECK_EQ(s.status, WC_WR_FLUSH_ERR);
+	CHECK_EQ(new_ah(1, w.gid, 0), 0);
+	post_recv(&w.a, 1 << 20, 2048, 9);
+	a = w.a;
+	w.a = w.b;		/* the other one sends */
+	post_dgram(a.m.qp_num, QKEY, 8);
+	CHECK(both(&s, &r));
+	CHECK(s.status == WC_SUCCESS && r.status == WC_SUCCESS && r.qp_num == a.m.qp_num);
+	w.b = w.a;
+	w.a = a;
+	CHECK_EQ(-to(&w.a, QPS_RTS, QPM_CUR_STATE, 0), EINVAL);	/* cur_qp_state is not RESET */
+	CHECK_EQ(to(&w.a, QPS_RTS, 0, 0), 0);
+	post_recv(&w.b, 1 << 20, 2048, 10);
+	post_dgram(w.b.m.qp_num, QKEY, 8);
+	CHECK(both(&s, &r));
+	CHECK(s.status == WC_SUCCESS && r.status == WC_SUCCESS && r.wr_id == 10);
+	CHECK_EQ(end_world(), 0);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(ud__both_families),
 	CHECK_CASE(ud__two_cores),
@@ -384,5 +423,6 @@ static const struct check_case cases[] = {
 	CHECK_CASE(ud__handles_come_and_go),
 	CHECK_CASE(gsi__owner_gets_them),
 	CHECK_CASE(gsi__from_another_core),
+	CHECK_CASE(ud__sqe_and_back),
 };
 CHECK_MAIN(cases)
