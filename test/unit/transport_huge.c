@@ -303,11 +303,63 @@ huge__read_in_one_request(void)
 	close_pair(p);
 }
 
+/* A region of 6 GiB of which some pages are touched: 64 bits of address and of offset, at both ends, as SGE
+ * and as remote address, and around the 4 GiB where 32 bits would end. */
+#define VAST (UINT64_C(6) << 30)
+
+static uint8_t *
+map_vast(struct pair_side *s, struct mr **mr)
+{
+	struct mr d = { .pd = 1, .access = 15, .length = VAST };
+
+	d.base = mmap(NULL, VAST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	d.iova = (uintptr_t)d.base;
+	if (d.base == MAP_FAILED || mr_add(s->mrs, &d, mr))
+		abort();
+	return d.base;
+}
+
+static void
+huge__five_gib_into_a_region(void)
+{
+	static const uint64_t offsets[] = { UINT64_C(5) << 30, (UINT64_C(4) << 30) - 4000, VAST - 8000 };
+	struct pair *p = pair_new(&(struct pair_conf){ .psn = { 1, 2 }, .mtu = 3, .retry_cnt = 7 });
+	struct pair_side *a = &p->side[0], *b = &p->side[1];
+	struct mr *from, *to;
+	uint8_t *src = map_vast(a, &from), *dst = map_vast(b, &to);
+
+	for (uint32_t i = 0; i < 6; i++) {
+		uint64_t at = offsets[i % 3];
+		bool read = i >= 3;
+		struct plx_sge sge = { (uintptr_t)src + at, 8000, from->key };
+		struct plx_sq_wqe w = { .wr_id = i, .opcode = read ? WR_RDMA_READ : WR_RDMA_WRITE,
+					.flags = PLX_WQE_SIGNALED, .num_sge = 1, .length = 8000,
+					.rkey = to->key, .remote_addr = (uintptr_t)dst + at };
+		struct plx_cqe e = { 0 };
+
+		memset((read ? dst : src) + at, 0x30 + (int)i, 8000);
+		pair_post_send(a, &w, &sge);
+		while (run_side(a, b) | run_side(b, a))
+			;
+		CHECK(pair_poll(a, 0, &e));
+		CHECK(e.wr_id == i && e.status == WC_SUCCESS);
+		CHECK_EQ(src[at], 0x30 + i);
+		CHECK_MEM(src + at, dst + at, 8000);
+		CHECK_EQ(dst[at & UINT32_MAX], at >> 32 ? 0 : 0x30 + i);
+	}
+	munmap(src, VAST);
+	munmap(dst, VAST);
+	pair_free(p);
+}
+
 /* The rest takes minutes: for TEST_MATRIX=long, or by name. */
 static const struct check_case quick[] = {
 	CHECK_CASE(huge__send),
+#if ONE_MTU == 256u
 	CHECK_CASE(huge__uc_send),
+#endif
 	CHECK_CASE(huge__uc_one_byte_more),
+	CHECK_CASE(huge__five_gib_into_a_region),
 	CHECK_CASE(huge__read_in_one_request),
 };
 
@@ -319,6 +371,7 @@ static const struct check_case all[] = {
 	CHECK_CASE(huge__uc_send),
 	CHECK_CASE(huge__uc_write_imm_at_256),
 	CHECK_CASE(huge__uc_one_byte_more),
+	CHECK_CASE(huge__five_gib_into_a_region),
 	CHECK_CASE(huge__read_in_one_request),
 };
 
