@@ -170,8 +170,43 @@ serve_modify_qp__whole_table(void)
 	CHECK_EQ(end_world(), 0);
 }
 
+/* FC33: as deep as the device says, each of very many; and not deeper, with nothing changed. */
+static void
+serve_modify_qp__thousand_at_full_depth(void)
+{
+	static struct end e[1000];
+	struct ctl_query_device dev;
+	struct ctl_qp_attr deep;
+
+	CHECK_EQ(start_world("inline"), 0);
+	CHECK_EQ(call(CTL_QUERY_DEVICE, &dev), 0);
+	for (uint32_t i = 0; i < 1000; i++) {
+		CHECK_EQ(new_qp_on(&e[i], w.cq.cq, 16), 0);
+		CHECK_EQ(to_init(&e[i]), 0);
+		deep = rtr_attr(i);
+		deep.max_dest_rd_atomic = (uint8_t)dev.max_qp_rd_atom;
+		if (i == 999) {
+			deep.max_dest_rd_atomic++;
+			CHECK_EQ(-modify(&e[i], RTR_MASK, deep), EINVAL);
+			deep.max_dest_rd_atomic--;
+		}
+		CHECK_EQ(modify(&e[i], RTR_MASK, deep), 0);
+		deep = (struct ctl_qp_attr){ .qp_state = QPS_RTS,
+					     .max_rd_atomic = (uint8_t)dev.max_qp_init_rd_atom };
+		if (i == 999) {
+			deep.max_rd_atomic++;
+			CHECK_EQ(-modify(&e[i], QPM_STATE | QPM_SQ_PSN | RETRIES, deep), EINVAL);
+			deep.max_rd_atomic--;
+		}
+		CHECK_EQ(modify(&e[i], QPM_STATE | QPM_SQ_PSN | RETRIES, deep), 0);
+		CHECK_EQ(ask(&e[i]).qp_state, QPS_RTS);
+	}
+	CHECK_EQ(end_world(), 0);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(serve_modify_qp__whole_table),
+	CHECK_CASE(serve_modify_qp__thousand_at_full_depth),
 };
 
 CHECK_MAIN(cases)
