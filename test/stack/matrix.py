@@ -146,6 +146,10 @@ def default():
             yield case(port, perftest(op, 'bw', 'default', [], True))
         yield case(port, perftest('write', 'lat', 'default', [], True))
         yield case(port, perftest('send', 'bw', 'events', ['-e'], True))
+    # chains of posts, and completions for every seventh alone (FC60)
+    yield case('memif', perftest('write', 'bw', 'default', ['--post_list=7', '-Q', '7'], False) + ['-n', '1400'])
+    yield case('af_packet', perftest('send', 'bw', 'events', ['--post_list=5', '-Q', '5', '-e', '-b', '-q', '4'],
+                                     False) + ['-n', '200'])
     # one of the ports without a GID index: the program chooses
     yield case('memif', ['ib_send_bw', '-F', '-n', '200'])
     for op in OPS:
