@@ -139,11 +139,12 @@ connect_pair(struct ibv_qp *a, struct ibv_qp *b)
 	MUST(to_rts(a) == 0 && to_rts(b) == 0);
 }
 
-/* `cqe` of the CQ, `wr` of each queue of the pair. */
+/* `cqe` of the CQ, `wr` of each queue of the pair. `impair`: how bad its wire is, or NULL. */
 static inline void
-open_verbs(const char *cores, int cqe, uint32_t wr)
+open_verbs_on(const char *cores, const char *impair, int cqe, uint32_t wr)
 {
-	const struct setting_text t = { .port = "loop", .ip = "10.11.0.1/24", .cores = cores };
+	const struct setting_text t = { .port = "loop", .ip = "10.11.0.1/24", .cores = cores,
+					.impair = impair };
 	char why[256] = "";
 
 	MUST(stack_start(&t, false, 0, why, sizeof(why)) == 0);
@@ -160,6 +161,12 @@ open_verbs(const char *cores, int cqe, uint32_t wr)
 	v.a = new_qp(v.cq, wr, 0);
 	v.b = new_qp(v.cq, wr, 0);
 	connect_pair(v.a, v.b);
+}
+
+static inline void
+open_verbs(const char *cores, int cqe, uint32_t wr)
+{
+	open_verbs_on(cores, NULL, cqe, wr);
 }
 
 /* Everything in the order that is right must end well. 0, or which of them did not. */
