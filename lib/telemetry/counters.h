@@ -14,7 +14,7 @@
 	X(SHORT, "frame shorter than its headers") \
 	X(L2, "not an Ethernet II frame for us (EtherType, VLAN)") \
 	X(DST_MAC, "RoCE to another station's MAC, or to a group that no QP is attached to") \
-	X(L3, "IP header that RoCE does not allow (IHL, next header)") \
+	X(L3, "IP header that RoCE does not allow (IHL, next header, addresses)") \
 	X(FRAGMENT, "IP fragment") \
 	X(LENGTH, "lengths of IP, UDP and headers do not agree") \
 	X(TVER, "transport version is not 0") \

@@ -66,6 +66,14 @@ parse_ip4(const uint8_t *ip, size_t room, struct l3 *l3, struct wire_pkt *out)
 	return DROP_NONE;
 }
 
+/* RFC 4291, 2.5.5.2: a node's own word for an address of IPv4. It names our GIDs and our peers, but in an
+ * IPv6 header it is nobody's: such a packet would be another way to them, past who looks at IPv4 only. */
+static inline uint64_t
+is_mapped(const uint8_t gid[16])
+{
+	return !(be64_load(gid) | (be32_load(gid + 8) ^ 0xffff));
+}
+
 static enum drop_reason
 parse_ip6(const uint8_t *ip, size_t room, struct l3 *l3, struct wire_pkt *out)
 {
@@ -75,7 +83,8 @@ parse_ip6(const uint8_t *ip, size_t room, struct l3 *l3, struct wire_pkt *out)
 	if (room < IP6_HDR_LEN + UDP_HDR_LEN)
 		return DROP_SHORT;
 	word = be32_load(ip + IP6_VER_TC_FL);
-	if (word >> 28 != 6 || ip[IP6_NEXT] != IP_PROTO_UDP)
+	if (word >> 28 != 6 || ip[IP6_NEXT] != IP_PROTO_UDP ||
+	    (is_mapped(ip + IP6_SRC) | is_mapped(ip + IP6_DST)))
 		return DROP_L3;
 	payload = be16_load(ip + IP6_LEN);
 	if (payload < UDP_HDR_LEN || payload > room - IP6_HDR_LEN)

@@ -238,6 +238,8 @@ wire_parse__trailing_bytes_are_ignored(void)
 	X(ip6, L3, "hop-by-hop options", f.l3[6] = 0) \
 	X(ip6, L3, "fragment header", f.l3[6] = 44) \
 	X(ip6, L3, "destination options", f.l3[6] = 60) \
+	X(ip6, L3, "from an address of IPv4", memcpy(f.l3 + 8, frame_gid4[0], 16)) \
+	X(ip6, L3, "to an address of IPv4", memcpy(f.l3 + 24, frame_gid4[1], 16)) \
 	X(ip6, LENGTH, "payload length 0", be16_store(f.l3 + 4, 0)) \
 	X(ip6, LENGTH, "payload length 7", be16_store(f.l3 + 4, 7)) \
 	X(ip6, LENGTH, "payload length past the frame", f.l3[5]++) \
