@@ -119,7 +119,7 @@ nd_solicited(struct net *n, const struct net_frame *f, const uint8_t *msg, const
 		return DROP_NOT_ROCE;
 	if (!gid_equal(dst, group) && (detecting || !gid_equal(dst, target)))
 		return DROP_DST_GID;
-	if (detecting ? mac != NULL : !gid_is_unicast(src))
+	if (detecting ? mac != NULL : !gid_is_unicast(src) || gid_is_ip4(src))
 		return DROP_NOT_ROCE;
 	if (gid_find(n, src) >= 0) { /* our own, looped back, or somebody with our address */
 		net_conflict(n, src, mac ? mac : f->src_mac);

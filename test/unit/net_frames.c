@@ -248,6 +248,7 @@ nd_rx__addresses(void)
 		{ ND_B_ASKS, NULL, "ff02::1", DROP_DST_GID },
 		{ ND_B_ASKS, NULL, "ff02::1:ff00:a03", DROP_DST_GID }, /* another's group */
 		{ ND_B_ASKS, "ff02::1", NULL, DROP_NOT_ROCE },
+		{ ND_B_ASKS, "::ffff:10.0.0.9", NULL, DROP_NOT_ROCE },	/* ARP speaks for those */
 		{ ND_B_ASKS, "::", NULL, DROP_NOT_ROCE }, /* no address, but a MAC to answer to */
 		{ DAD, NULL, "fe80::ff:fe00:a02", DROP_DST_GID },
 	};
