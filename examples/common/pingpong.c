@@ -52,6 +52,21 @@ choose_gid(const struct pp *pp)
 	return best;
 }
 
+/* An empty entry of the table reads as zeros, and nobody answers to that. */
+static bool
+read_gid(struct pp *pp)
+{
+	static const union ibv_gid none;
+
+	if (ibv_query_gid(pp->ctx, (uint8_t)pp->opt.ib_port, pp->opt.gid_idx, &pp->gid)) {
+		fprintf(stderr, "can't read sgid of index %d\n", pp->opt.gid_idx);
+		return false;
+	}
+	if (memcmp(&pp->gid, &none, sizeof(none)) == 0)
+		fprintf(stderr, "GID index %d is empty: devinfo -v lists those that are not\n", pp->opt.gid_idx);
+	return memcmp(&pp->gid, &none, sizeof(none)) != 0;
+}
+
 static bool
 look_at_port(struct pp *pp)
 {
@@ -63,11 +78,7 @@ look_at_port(struct pp *pp)
 	}
 	if (*idx < 0 && pp->port.link_layer == IBV_LINK_LAYER_ETHERNET)
 		*idx = choose_gid(pp);
-	if (*idx >= 0 && ibv_query_gid(pp->ctx, (uint8_t)pp->opt.ib_port, *idx, &pp->gid)) {
-		fprintf(stderr, "can't read sgid of index %d\n", *idx);
-		return false;
-	}
-	return true;
+	return *idx < 0 || read_gid(pp);
 }
 
 /* Every message holds the same, which no two pages of it do; the first byte of a page is 0, since that is

@@ -184,6 +184,16 @@ def no_device(_, where):
             raise Failure('%s: status %d\n%s%s' % (name, r.returncode, r.stdout, r.stderr))
 
 
+def empty_gid(launcher, where):
+    """A ping-pong that is told a GID that is none says so, and does not wait for a peer."""
+    for name in programs(where):
+        if not name.endswith('pingpong'):
+            continue
+        r = run([launcher, '--'] + PRELOAD + [os.path.join(where, name), '-g', '7'])
+        if r.returncode != 1 or 'GID index 7 is empty' not in r.stderr:
+            raise Failure('%s: status %d\n%s%s' % (name, r.returncode, r.stdout, r.stderr))
+
+
 def watches(launcher, where):
     """asyncwatch tells of a link that goes and comes back."""
     for name in ('asyncwatch', 'plain_asyncwatch'):
@@ -214,7 +224,7 @@ def says(process, words):
 
 
 def cases(launcher, where, directory):
-    for check in (same_words, helps, no_device, watches):
+    for check in (same_words, helps, no_device, empty_gid, watches):
         yield check.__name__, lambda check=check: check(launcher, where)
     for ends, program, args in games(where):
         line = '%s %s: %s serves %s' % (program, ' '.join(args), ends[0].name, ends[1].name)
