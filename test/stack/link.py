@@ -4,8 +4,8 @@
 
     link.py POLLUX-RUN
 
-ibv_asyncwatch on a memif whose peer is killed and comes again, as server and as client, and on an
-interface whose cable is pulled out.
+ibv_asyncwatch on a memif whose peer is killed and comes again, as server and as client, on an
+interface whose cable is pulled out, and on one that has none in the beginning.
 """
 import os
 import shutil
@@ -95,6 +95,19 @@ def cable(launcher, hosts):
     return wrong
 
 
+def no_cable(launcher, hosts):
+    """The watcher is there before the link is: that it comes is news."""
+    hosts[1].ip('link', 'set', hosts[1].iface, 'down')
+    watcher = watch(launcher, hosts[0], 'af_packet:' + hosts[0].iface, 1)
+    begun = wait_for(lambda: 'event FD' in watcher.output())
+    time.sleep(SEEN)
+    early = port_events(watcher)
+    hosts[1].ip('link', 'set', hosts[1].iface, 'up')
+    told = wait_for(lambda: port_events(watcher) == (0, 1))
+    watcher.kill()
+    return None if begun and early == (0, 0) and told else 'the first link was not told:\n' + watcher.output()
+
+
 def main(launcher):
     if not shutil.which('ibv_asyncwatch'):
         sandbox.skip('there is no ibv_asyncwatch here')
@@ -103,7 +116,8 @@ def main(launcher):
     passed = failed = 0
     for name, run in (('memif server', lambda: memif(launcher, hosts[0], 'server')),
                       ('memif client', lambda: memif(launcher, hosts[0], 'client')),
-                      ('af_packet', lambda: cable(launcher, hosts))):
+                      ('af_packet', lambda: cable(launcher, hosts)),
+                      ('af_packet without a cable', lambda: no_cable(launcher, hosts))):
         wrong = run()
         passed, failed = passed + (not wrong), failed + bool(wrong)
         print('%s %s %s' % ('FAIL' if wrong else 'ok  ', name, wrong or ''), flush=True)
