@@ -45,7 +45,8 @@ def port_events(process):
 
 
 def is_mapped(process):
-    """Whether it has the memory of a memif's peer."""
+    """Whether it has a memif's memory; the client has it already when its call is taken, the server, which
+    can be a second later, when it answers."""
     with open('/proc/%d/maps' % process.popen.pid, encoding='utf-8') as f:
         return 'memif_region' in f.read()
 
@@ -80,7 +81,7 @@ def memif(launcher, host, role):
     def restore():
         peers.append(watch(launcher, host, 'memif:%s/s,%s' % (where, other), 2))
 
-    wrong = cycles(watcher, lose, restore, lambda: is_mapped(watcher))
+    wrong = cycles(watcher, lose, restore, lambda: is_mapped(watcher) and is_mapped(peers[-1]))
     for p in [watcher] + peers:
         p.kill()
     shutil.rmtree(where)
