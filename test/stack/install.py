@@ -119,6 +119,16 @@ class Test:
         self.succeeds('and runs it', [program], 'pollux0 4')
 
 
+    def compile_in_the_build(self):
+        """The same by the files that the build tree has for programs that need no installation."""
+        source, program = os.path.join(self.dir, 'p.c'), os.path.join(self.dir, 'q')
+        r = self.run(['pkg-config', '--cflags', '--libs', 'pollux-verbs'],
+                     PKG_CONFIG_PATH=os.path.join(self.build, 'meson-uninstalled'))
+        self.succeeds('compile against the build tree', ['cc', source, '-o', program, '-Wall', '-Werror']
+                      + r.stdout.split())
+        self.succeeds('and run that', [program], 'pollux0 4')
+
+
 def main(build, prefix, libdir):
     sandbox.enter()
     before = sandbox.leftovers()
@@ -127,6 +137,7 @@ def main(build, prefix, libdir):
     t.no_build_paths()
     t.programs()
     t.compile()
+    t.compile_in_the_build()
     shutil.rmtree(t.dir)
     left = sandbox.leftovers() - before
     t.check('nothing is left behind', not left, left)
