@@ -63,7 +63,7 @@ read_gid(struct pp *pp)
 		return false;
 	}
 	if (memcmp(&pp->gid, &none, sizeof(none)) == 0)
-		fprintf(stderr, "GID index %d is empty: devinfo -v lists those that are not\n", pp->opt.gid_idx);
+		fprintf(stderr, "GID index %d is empty; devinfo -v lists the others\n", pp->opt.gid_idx);
 	return memcmp(&pp->gid, &none, sizeof(none)) != 0;
 }
 
