@@ -68,7 +68,9 @@ def misbehave(args):
             with open('/dev/shm/forgotten', 'w', encoding='ascii'):
                 pass
         elif what == 'process':
-            subprocess.Popen(['sleep', '1000'], start_new_session=True)
+            left = subprocess.Popen(['sleep', '1000'], start_new_session=True)
+            while sandbox.process_name(left.pid) is None:   # it has no name yet
+                time.sleep(0.01)
         elif what == 'gives_up':
             poll_for(4)
             print('Failed status transport retry counter exceeded (12) for wr_id 2')
