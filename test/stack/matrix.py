@@ -164,7 +164,7 @@ def chains():
                    ['-n', '1400'])
         yield case(port, perftest('send', 'bw', '16 QPs', ['--post_list=5', '-Q', '5', '-q', '16'], False) +
                    ['-n', '200'])
-        yield case(port, perftest('send', 'bw', 'events', ['--post_list=5', '-Q', '25', '-e', '-b'], False) +
+        yield case(port, perftest('send', 'bw', 'events', ['--post_list=25', '-Q', '25', '-e', '-b'], False) +
                    ['-n', '200'])
 
 

@@ -24,6 +24,7 @@ from process import Process
 TCP_PORT = 18515
 # Nothing here takes that long; it turns a hang into a failure.
 HANG = 60
+START = 60             # until data moves
 # A drop-in that was built with a sanitizer needs the sanitizer's library in the program. What the
 # programs themselves leak is not ours.
 PRELOAD = ['env', 'LD_PRELOAD=' + os.environ['TEST_PRELOAD'], 'ASAN_OPTIONS=detect_leaks=0'] \
@@ -75,7 +76,7 @@ class Pair:
         """Server, then, when it listens, client."""
         server = Process(self.command(0, []))
         self.processes.append(server)
-        if not server.listens(TCP_PORT, HANG):
+        if not server.listens(TCP_PORT, START):
             raise Failure('the server does not listen on TCP port %d' % TCP_PORT)
         client = Process(self.command(1, [self.hosts[0].address]))
         self.processes.append(client)
@@ -143,7 +144,7 @@ def run_killed(pair, victim):
     other = ends['client' if victim == 'server' else 'server']
     for who, p in ends.items():
         # setting up takes some tenths of a second; what polls for longer moves data
-        if not p.has_used(1.5, HANG) and p.wait(0) is None:
+        if not p.has_used(1.5, START) and p.wait(0) is None:
             raise Failure('the %s does not come to move data' % who)
     for who, p in ends.items():
         if p.wait(0) is not None:
