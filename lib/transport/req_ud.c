@@ -99,6 +99,13 @@ build(struct qp *qp, struct xport *x, const struct ah *ah, const struct qp_path 
 	return REQ_SENT;
 }
 
+/* Another core's time may be a little ahead of ours. */
+static bool
+asked_long_ago(const struct ah *ah, uint64_t now)
+{
+	return (int64_t)(now - ah->asked_at) >= (int64_t)UD_PATIENCE_NS;
+}
+
 static enum req_sent
 send_by(struct qp *qp, struct xport *x, const struct ah *ah, uint32_t *len)
 {
@@ -106,7 +113,7 @@ send_by(struct qp *qp, struct xport *x, const struct ah *ah, uint32_t *len)
 	enum req_sent res;
 
 	seqcell_get(&ah->path, &path);
-	if (!path.ready && x->now - ah->asked_at < UD_PATIENCE_NS) {
+	if (!path.ready && !asked_long_ago(ah, x->now)) {
 		qp->retry.rnr_at = x->now + UD_LOOK_NS;
 		qp->tx.valid = false;
 		return REQ_WAITS;

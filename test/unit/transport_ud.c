@@ -120,7 +120,31 @@ ud_wire__doubled(void)
 	CHECK(came > NUM && came < 2 * NUM);
 }
 
+/* A handle that another core made, whose time is ahead: its neighbour is waited for all the same. */
+static void
+ud_neighbour__asked_for_just_now(void)
+{
+	struct pair *p = pair_new(&(struct pair_conf){ .type = QPT_UD });
+	struct ah *ah = &p->side[0].ah;
+	struct qp_path path, none = { .ready = false };
+	struct plx_cqe e;
+
+	seqcell_get(&ah->path, &path);
+	seqcell_set(&ah->path, &none);
+	ah->asked_at = p->now + 1000;
+	post(p, 0);
+	send_one(p, 5);
+	pair_run(p, p->now + SECOND / 2);
+	CHECK_EQ(p->frames, 0);
+	seqcell_set(&ah->path, &path);
+	pair_run(p, p->now + SECOND);
+	CHECK_EQ(p->frames, 1);
+	CHECK(pair_poll(&p->side[1], 1, &e) && is_whole(p, &e));
+	pair_free(p);
+}
+
 static const struct check_case cases[] = {
+	CHECK_CASE(ud_neighbour__asked_for_just_now),
 	CHECK_CASE(ud_wire__good_brings_all),
 	CHECK_CASE(ud_wire__bad_brings_whole_ones),
 	CHECK_CASE(ud_wire__doubled),
