@@ -89,7 +89,7 @@ run(struct pp *pp, struct pp_peer *peer)
 int
 main(int argc, char **argv)
 {
-	struct pp pp = { .opt = { .tcp_port = 18515, .ib_port = 1, .size = 2048, .rx_depth = 500,
+	struct pp pp = { .opt = { .tcp_port = 18515, .ib_port = 1, .size = 1024, .rx_depth = 500,
 				  .iters = 1000, .clients = 1, .gid_idx = -1 }, .fd = -1 };
 	struct pp_peer peer = { .qp = NULL };
 	bool ok;
