@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine on a loop port: who drives, messages, bells, a port that is full, EAL's manners. */
-#include "engine/core.h"
+/* The engine on a loop port: who drives, messages, bells, EAL's manners. */
+#include "engine_fixture.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -11,52 +11,6 @@
 
 #include <rte_eal.h>
 #include <rte_errno.h>
-
-#include "check.h"
-
-static struct engine *eng;
-static struct core *core;
-static struct mr_table *mrs;
-static char why[256];
-
-static int
-start_with(const char *spec, bool inline_mode)
-{
-	static char words[256];
-	struct eng_conf conf = { .inline_mode = inline_mode, .num_cores = 1 };
-	int rc;
-
-	why[0] = 0;
-	rc = port_conf_parse(spec, words, sizeof(words), &conf.port, why, sizeof(why));
-	if (rc == 0) {
-		mrs = mr_table_new(16);
-		rc = eng_start(&conf, mrs, &eng, why, sizeof(why));
-	}
-	if (rc < 0) {
-		printf("start: %d %s\n", rc, why);
-		return rc;
-	}
-	core = eng_core(eng, 0);
-	return 0;
-}
-
-/* Without the background thread, which takes the lock and looks at the port when it likes. */
-static int
-start_alone(void)
-{
-	int rc = start_with("loop", true);
-
-	if (rc == 0)
-		idle_stop(core);
-	return rc;
-}
-
-static void
-stop(void)
-{
-	eng_stop(eng);
-	mr_table_free(mrs);
-}
 
 static int
 same_affinity(const cpu_set_t *before)
@@ -260,221 +214,25 @@ core_submit__takes_every_bell_once(void)
 	stop();
 }
 
-static bool fake_up;
-static uint16_t fake_takes;
-
-static uint16_t
-fake_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
-{
-	(void)p, (void)queue, (void)bufs, (void)n;
-	return 0;
-}
-
-static uint16_t
-fake_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
-{
-	uint16_t take = n < fake_takes ? n : fake_takes;
-
-	(void)p, (void)queue;
-	rte_pktmbuf_free_bulk(bufs, take);
-	return take;
-}
-
-static bool
-fake_link(struct port *p)
-{
-	(void)p;
-	return fake_up;
-}
-
-static const struct port_driver fake = {
-	.name = "fake", .rx = fake_rx, .tx = fake_tx, .link_up = fake_link,
-};
-
-static void
-fill_outbox(uint32_t n)
-{
-	while (n-- && out_get(&core->out))
-		out_put(&core->out, 60, false);
-}
-
-/* With the lock held throughout: a port that takes what the test says. */
-static void
-hold_with_fake(const struct port_driver **real)
-{
-	while (!core_try(core, false))
-		;
-	core_round(core, CORE_ROUND_WHOLE);
-	*real = core->port->drv;
-	core->port->drv = &fake;
-}
-
-static void
-release(const struct port_driver *real)
-{
-	core->port->drv = real;
-	core_leave(core);
-}
-
-static void
-core_tx__full_port_keeps_frames_and_slots_shrink(void)
-{
-	const struct port_driver *real;
-
-	CHECK_EQ(start_alone(), 0);
-	hold_with_fake(&real);
-	CHECK_EQ(core->out.cap, CORE_OUT);
-	fake_up = true;
-	fake_takes = 10;
-	fill_outbox(CORE_OUT);
-	core_tx(core);
-	CHECK_EQ(core->num_txq, CORE_OUT - 10);
-	fake_takes = 0;
-	for (int i = 0; i < 4; i++) {
-		fill_outbox(CORE_OUT);
-		core_tx(core);
-	}
-	CHECK_EQ(core->out.cap, 0);
-	CHECK_EQ(core->num_txq, CORE_TXQ - CORE_NET_TX);
-	fake_takes = UINT16_MAX;
-	core_tx(core);
-	CHECK_EQ(core->num_txq, 0);
-	CHECK_EQ(core->out.cap, CORE_OUT);
-	release(real);
-	stop();
-}
-
-static uint64_t fake_due_ns;
-
-static uint64_t
-fake_due(struct port *p)
-{
-	(void)p;
-	return fake_due_ns;
-}
-
-/* A port that holds frames back wakes a core that no frame would wake. */
-static void
-core_wake_at__asks_the_port(void)
-{
-	struct port_driver holds = fake;
-	const struct port_driver *real;
-	uint64_t without;
-
-	CHECK_EQ(start_alone(), 0);
-	hold_with_fake(&real);
-	without = core_wake_at(core);
-	holds.due = fake_due;
-	core->port->drv = &holds;
-	fake_due_ns = UINT64_MAX;
-	CHECK_EQ(core_wake_at(core), without);
-	fake_due_ns = 7;
-	CHECK_EQ(core_wake_at(core), core->x.now + 7);
-	release(real);
-	stop();
-}
-
-/* Frames to an own address go through a port that brings them back, and past any other. */
-static void
-core_tx__to_ourselves(void)
-{
-	const struct port_driver *real;
-
-	CHECK_EQ(start_alone(), 0);
-	hold_with_fake(&real);
-	fake_up = true;
-	fake_takes = 0;
-	CHECK(out_get(&core->out));
-	out_put(&core->out, 60, true);
-	core_tx(core);
-	CHECK_EQ(core->num_txq, 1);
-	core->port->loops = false;
-	CHECK(out_get(&core->out));
-	out_put(&core->out, 60, true);
-	core_tx(core);
-	CHECK_EQ(core->num_txq, 1);
-	CHECK_EQ(core->loop_tail - core->loop_head, 1);
-	CHECK_EQ(cnt_read(&core->cnt.cnt[CNT_SELF_FRAMES]), 1);
-	release(real);
-	stop();
-}
-
-static void
-core_tx__no_link_loses_frames(void)
-{
-	const struct port_driver *real;
-
-	CHECK_EQ(start_alone(), 0);
-	hold_with_fake(&real);
-	fake_up = false;
-	fake_takes = 0;
-	fill_outbox(20);
-	core_tx(core);
-	CHECK_EQ(core->num_txq, 0);
-	CHECK_EQ(core->out.cap, CORE_OUT);
-	release(real);
-	stop();
-}
-
-static void
-core_net_send__bounded_while_the_port_is_full(void)
-{
-	const struct port_driver *real;
-	uint8_t frame[60] = { 0 };
-
-	CHECK_EQ(start_alone(), 0);
-	hold_with_fake(&real);
-	fake_up = true;
-	fake_takes = 0;
-	for (int i = 0; i < 1000; i++)
-		core_net_send(core, frame, sizeof(frame));
-	fill_outbox(CORE_OUT);
-	core_tx(core);
-	CHECK(core->num_txq <= CORE_TXQ);
-	core_net_send(core, frame, core->port->max_frame + 1);
-	fake_takes = UINT16_MAX;
-	core_tx(core);
-	CHECK_EQ(core->num_txq, 0);
-	release(real);
-	stop();
-}
-
-static void
-core_tx__frames_for_ourselves_come_back(void)
-{
-	CHECK_EQ(start_alone(), 0);
-	eng->top->loops = false;	/* as every other port */
-	while (!core_try(core, false))
-		;
-	core_round(core, CORE_ROUND_WHOLE);
-	memset(out_get(&core->out)->data, 0, 60);
-	out_put(&core->out, 60, true);
-	CHECK(core_tx(core) > 0);
-	CHECK_EQ(core->loop_tail - core->loop_head, 1);
-	core_rx(core);
-	CHECK_EQ(core->loop_tail - core->loop_head, 0);
-	CHECK_EQ(cnt_read(&core->cnt.cnt[CNT_SELF_FRAMES]), 1);
-	core_leave(core);
-	stop();
-}
-
 static void
 eng_forked__child_drives_nothing(void)
 {
+	uint64_t before;
 	int status = -1;
 	pid_t pid;
 
 	CHECK_EQ(start_with("loop", true), 0);
-	if ((pid = fork()) == 0) {
-		uint64_t before = core->x.now;
-
+	pid = fork();
+	if (pid == 0) {
 		eng_forked(eng);
+		before = core->x.now;
 		core_drive_poll(core);
 		core_drive_post(core);
 		eng_exit(eng);	/* and the port stays the parent's */
 		_exit(core->x.now == before ? 0 : 1);
 	}
-	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+	CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 0);
 	core_drive_poll(core);
 	stop();
 }
@@ -488,12 +246,6 @@ static const struct check_case cases[] = {
 	CHECK_CASE(eng_call__from_many_threads_dedicated),
 	CHECK_CASE(eng_call__returns_what_the_function_did),
 	CHECK_CASE(core_submit__takes_every_bell_once),
-	CHECK_CASE(core_tx__full_port_keeps_frames_and_slots_shrink),
-	CHECK_CASE(core_wake_at__asks_the_port),
-	CHECK_CASE(core_tx__to_ourselves),
-	CHECK_CASE(core_tx__no_link_loses_frames),
-	CHECK_CASE(core_net_send__bounded_while_the_port_is_full),
-	CHECK_CASE(core_tx__frames_for_ourselves_come_back),
 	CHECK_CASE(eng_forked__child_drives_nothing),
 };
 

@@ -255,6 +255,7 @@ static int
 domains(uint32_t xrcd[2])
 {
 	struct queue foreign;
+
 	for (int i = 0; i < 2; i++) {
 		struct ctl_xrcd m = { .fd = -1, .oflags = O_CREAT };
 

@@ -1,40 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The core's own thread on a loop port: for how long it sleeps. */
-#include "engine/core.h"
+#include "engine_fixture.h"
 
 #include <time.h>
 #include <unistd.h>
 
 #include <rte_cycles.h>
-
-#include "check.h"
-
-static struct engine *eng;
-static struct core *core;
-static struct mr_table *mrs;
-
-static int
-start(void)
-{
-	static char words[256], why[256];
-	struct eng_conf conf = { .inline_mode = true, .num_cores = 1 };
-	int rc = port_conf_parse("loop", words, sizeof(words), &conf.port, why, sizeof(why));
-
-	if (rc < 0)
-		return rc;
-	mrs = mr_table_new(16);
-	rc = eng_start(&conf, mrs, &eng, why, sizeof(why));
-	if (rc == 0)
-		core = eng_core(eng, 0);
-	return rc;
-}
-
-static void
-stop(void)
-{
-	eng_stop(eng);
-	mr_table_free(mrs);
-}
 
 static void
 idle__sleeps_when_nobody_wants_anything(void)
@@ -42,7 +13,7 @@ idle__sleeps_when_nobody_wants_anything(void)
 	struct timespec cpu0, cpu1;
 	uint64_t spent;
 
-	CHECK_EQ(start(), 0);
+	CHECK_EQ(start_with("loop", true), 0);
 	usleep(20000);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu0);
 	usleep(300000);
@@ -90,7 +61,7 @@ idle__sleeps_by_what_there_is(void)
 	uint64_t alone, connected;
 	int tries = 0;
 
-	CHECK_EQ(start(), 0);
+	CHECK_EQ(start_with("loop", true), 0);
 	while (longest_sleep(10) < 50000000 && tries++ < 1000)
 		;
 	CHECK(tries <= 1000);

@@ -1,39 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whose is a frame that the port brings? The engine on a loop, which is given frames of others. */
-#include "engine/core.h"
+#include "engine_fixture.h"
 
-#include "check.h"
 #include "wire_frame.h"
-
-static struct engine *eng;
-static struct core *core;
-static struct mr_table *mrs;
-
-static int
-start(const char *spec)
-{
-	static char words[256], why[256];
-	struct eng_conf conf = { .inline_mode = true, .num_cores = 1 };
-	int rc = port_conf_parse(spec, words, sizeof(words), &conf.port, why, sizeof(why));
-
-	if (rc < 0)
-		return rc;
-	mrs = mr_table_new(16);
-	rc = eng_start(&conf, mrs, &eng, why, sizeof(why));
-	if (rc < 0) {
-		printf("start: %d %s\n", rc, why);
-		return rc;
-	}
-	core = eng_core(eng, 0);
-	return 0;
-}
-
-static void
-stop(void)
-{
-	eng_stop(eng);
-	mr_table_free(mrs);
-}
 
 static uint64_t
 drops(enum drop_reason why)
@@ -79,7 +48,7 @@ core_rx__roce_to_another_mac(void)
 	uint64_t others = 0;
 	uint8_t mac[6];
 
-	CHECK_EQ(start("loop"), 0);
+	CHECK_EQ(start_with("loop", true), 0);
 	for (int bit = 0; bit < 48; bit++) {
 		memcpy(mac, core->port->mac, 6);
 		mac[bit / 8] ^= (uint8_t)(1 << bit % 8);
