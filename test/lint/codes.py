@@ -16,18 +16,10 @@ ROW = re.compile(r'^\tX\((0x[0-9a-f]{2}), (\w+),', re.M)
 LINE = re.compile(r'^\| (0x[0-9a-f]{2}) \| (\w+) \|', re.M)
 
 
-def read(root, name):
-    """Nothing, when there is no such file."""
-    if not os.path.exists(os.path.join(root, name)):
-        return ''
-    with open(os.path.join(root, name), encoding='utf-8') as f:
-        return f.read()
-
-
 def main(root):
-    text = read(root, SOURCE)
+    text = tree.read(root, SOURCE)
     rows = ROW.findall(text)
-    told = LINE.findall(read(root, GUIDE))
+    told = LINE.findall(tree.read(root, GUIDE))
     complaints = ['%s %s is not in %s' % (*r, GUIDE) for r in rows if r not in told and r[1] != 'NONE']
     complaints += ['%s: %s %s is not in %s' % (GUIDE, *r, SOURCE) for r in told if r not in rows]
     complaints += ['%s: %s is not above the code before it' % (SOURCE, b[0])

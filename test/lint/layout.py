@@ -22,14 +22,6 @@ VERSION = re.compile(r'^#define CTL_ABI_VERSION (\d+)u?$', re.M)
 NOISE = re.compile(r'/\*.*?\*/|//[^\n]*', re.S)
 
 
-def read(root, name):
-    """Nothing, when there is no such file."""
-    if not os.path.exists(os.path.join(root, name)):
-        return ''
-    with open(os.path.join(root, name), encoding='utf-8') as f:
-        return f.read()
-
-
 def digest(text):
     words = NOISE.sub(' ', VERSION.sub('', text)).split()
     return hashlib.sha256(' '.join(words).encode()).hexdigest()[:16]
@@ -38,8 +30,8 @@ def digest(text):
 def state(root):
     """{header: digest, 'version': text} as it is now."""
     names = [os.path.relpath(p, root) for s in SHARED for p in glob.glob(os.path.join(root, s))]
-    now = {name: digest(read(root, name)) for name in names}
-    version = VERSION.search(read(root, VERSION_FILE))
+    now = {name: digest(tree.read(root, name)) for name in names}
+    version = VERSION.search(tree.read(root, VERSION_FILE))
     now['version'] = version.group(1) if version else '0'
     return now
 
@@ -63,7 +55,7 @@ def main(words):
     roots = [w for w in words if w != '--write']
     root = os.path.realpath(roots[0] if roots else '.')
     now = state(root)
-    noted = dict(line.split() for line in read(root, LIST).splitlines() if not line.startswith('#'))
+    noted = dict(line.split() for line in tree.read(root, LIST).splitlines() if not line.startswith('#'))
     complaints = compare(now, noted)
     if '--write' in words and int(now['version']) > int(noted.get('version', '0')):
         with open(os.path.join(root, LIST), 'w', encoding='utf-8') as f:

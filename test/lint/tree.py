@@ -26,6 +26,14 @@ def lines(root, path):
         return f.read().splitlines()
 
 
+def read(root, path):
+    """Nothing, when there is no such file."""
+    if not os.path.exists(os.path.join(root, path)):
+        return ''
+    with open(os.path.join(root, path), encoding='utf-8') as f:
+        return f.read()
+
+
 def finish(what, checked, complaints):
     """Prints the complaints and ends the program: 1 when there are any or nothing was checked."""
     for c in complaints:
