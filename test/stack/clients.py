@@ -12,8 +12,7 @@ import os
 import sys
 
 import sandbox
-import starved
-from examples import AGAIN, HANG, LOST, TCP_PORT, Failure, Ours, Theirs
+from examples import HANG, TCP_PORT, Failure, Ours, Theirs, play, run_cases
 from process import Process
 
 PROGRAM = 'xsrq_pingpong'
@@ -71,50 +70,20 @@ def play_once(launcher, hosts, ends, processes):
             p.kill()
 
 
-def play(launcher, hosts, ends):
-    """A game that ended for want of a CPU says nothing of the programs, and is played again."""
-    for left in reversed(range(AGAIN)):
-        processes = []
-        with starved.Watch(processes) as watch:
-            try:
-                play_once(launcher, hosts, ends, processes)
-                return
-            except Failure as e:
-                if not left or not any(w in str(e) for w in LOST) or not watch.starved():
-                    raise
-        print('again: a thread waited %.2f s for a CPU' % watch.longest, flush=True)
-
-
-def cases(where):
+def cases(launcher, where, hosts):
     """Who serves, and who the clients are. rdma-core's server is for clients in several processes of one host: it
     sends what is for one of them on the connection of another."""
     ours, theirs = Ours(where), Theirs()
-    yield 'ours serves four of ours', [ours] * 5
-    yield 'ours serves two of ours and two of rdma-core', [ours, ours, theirs, ours, theirs]
+    for line, ends in (('ours serves four of ours', [ours] * 5),
+                       ('ours serves two of ours and two of rdma-core', [ours, ours, theirs, ours, theirs])):
+        yield line, lambda ends=ends: play(play_once, launcher, hosts, ends)
 
 
 def main(launcher, where, words):
     sandbox.enter()
     hosts = [sandbox.Host(name) for name in ('s', 'c1', 'c2', 'c3', 'c4')]
     switch(hosts)
-    before = sandbox.leftovers()
-    passed = failed = 0
-    for line, ends in cases(where):
-        if not all(w in line for w in words):
-            continue
-        try:
-            play(launcher, hosts, ends)
-            passed += 1
-            print('ok   ' + line, flush=True)
-        except Failure as e:
-            failed += 1
-            print('FAIL %s: %s' % (line, e), flush=True)
-    left = sandbox.leftovers() - before
-    if left:
-        failed += 1
-        print('FAIL left behind: ' + ', '.join(sorted(left)))
-    print('%d passed, %d failed, 0 skipped' % (passed, failed))
-    return 1 if failed or not passed else 0
+    return run_cases(cases(launcher, where, hosts), words)
 
 
 if __name__ == '__main__':

@@ -97,13 +97,14 @@ def check_output(server, client, program, args):
             raise Failure('it counted something else')
 
 
-def play(launcher, where, ends, program, args):
-    """A game that ended for want of a CPU says nothing of the programs, and is played again."""
+def play(once, *args):
+    """A game that ended for want of a CPU says nothing of the programs, and is played again. `once` plays it, and
+    puts its processes into the list that is its last argument."""
     for left in reversed(range(AGAIN)):
         processes = []
         with starved.Watch(processes) as watch:
             try:
-                play_once(launcher, where, ends, program, args, processes)
+                once(*args, processes)
                 return
             except Failure as e:
                 if not left or not any(w in str(e) for w in LOST) or not watch.starved():
@@ -228,15 +229,14 @@ def cases(launcher, where, directory):
         yield check.__name__, lambda check=check: check(launcher, where)
     for ends, program, args in games(where):
         line = '%s %s: %s serves %s' % (program, ' '.join(args), ends[0].name, ends[1].name)
-        yield line, lambda g=(ends, program, args): play(launcher, directory, *g)
+        yield line, lambda g=(ends, program, args): play(play_once, launcher, directory, *g)
 
 
-def main(launcher, where, words):
-    sandbox.enter()
-    directory = tempfile.mkdtemp(dir='/run')
+def run_cases(all_cases, words):
+    """Those whose line contains all WORDs. Exit status."""
     before = sandbox.leftovers()
     passed = failed = 0
-    for line, case in cases(launcher, where, directory):
+    for line, case in all_cases:
         if not all(w in line for w in words):
             continue
         try:
@@ -250,9 +250,16 @@ def main(launcher, where, words):
     if left:
         failed += 1
         print('FAIL left behind: ' + ', '.join(sorted(left)))
-    shutil.rmtree(directory)
     print('%d passed, %d failed, 0 skipped' % (passed, failed))
     return 1 if failed or not passed else 0
+
+
+def main(launcher, where, words):
+    sandbox.enter()
+    directory = tempfile.mkdtemp(dir='/run')
+    status = run_cases(cases(launcher, where, directory), words)
+    shutil.rmtree(directory)
+    return status
 
 
 if __name__ == '__main__':
