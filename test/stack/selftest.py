@@ -28,6 +28,8 @@ FIGURES = {
     'lat': ' #bytes #iterations t_min t_max t_typical t_avg t_stdev 99% 99.9%\n'
            ' 2 100 1.0 9.0 1.5 1.6 0.1 2 3\n',
     'zero': ' #bytes #iterations BW peak BW average MsgRate\n 65536 200 0.00 0.00 0.00\n',
+    'clockless': 'Correlation coefficient r^2: 0.494295 < 0.9\n'
+                 ' #bytes #iterations BW peak BW average MsgRate\n 65536 200 0.00 0.00 0.00\n',
     'none': 'nothing to report\n',
 }
 
@@ -83,6 +85,7 @@ CASES = [
     (['lat'], None, True, '2 B: 1.5 us'),
     (['none'], None, False, 'no figures'),
     (['zero'], None, False, 'counted nothing'),
+    (['clockless'], None, True, '65536 B: 0.00 MB/s'),
     (['bw', 'client-fails'], None, False, 'the client ended with status 3'),
     (['bw', 'server-fails'], None, False, 'the server ended with status 3'),
     (['bw', 'server-hangs'], None, False, 'still runs'),
