@@ -27,8 +27,9 @@ import image
 import rig
 import sandbox
 import starved
-from pair import AGAIN, RETRY_EXCEEDED, Failure, measured
+from pair import measured
 from process import Process
+from starved import Failure
 
 TCP_PORT = 18515
 HANG = 40               # seconds for a program, of which it needs one to three
@@ -165,14 +166,9 @@ def said(case, output):
     return seen.group(0)
 
 
-# Or in the second that rxe gives a neighbour to answer: as perftest, the pingpongs and our own tools say it.
-LATE = re.compile(RETRY_EXCEEDED.pattern + r'|Failed to modify QP\S*( \d+)? to RTR|^RTR: |'
-                  'Failed to create AH|^address handle: ', re.I | re.M)
-
-
-def run_ends(makers, judge, ends):
-    """Starts the server and then the client; both must end well. (Whether it passed, what the judge
-    says of the client's output or what is wrong, the outputs when it failed)."""
+def run_ends(makers, judge):
+    """Starts the server and then the client; both must end well. What the judge says of the client's output."""
+    ends = []
     try:
         ends.append(makers[0]())
         if not ends[0].listens(TCP_PORT, HANG):
@@ -184,12 +180,12 @@ def run_ends(makers, judge, ends):
                 raise Failure('the %s still runs after %d s' % (who, HANG))
             if status:
                 raise Failure('the %s ended with status %d' % (who, status))
-        return True, judge(ends[1].output()), ''
+        return judge(ends[1].output())
     except Failure as e:
         for p in ends:
             p.kill()
-        return False, str(e), ''.join('--- %s: %s\n%s\n' % (who, ' '.join(p.command), p.output())
-                                      for who, p in zip(('server', 'client'), ends))
+        raise Failure(str(e) + ''.join('\n--- %s: %s\n%s' % (who, ' '.join(p.command), p.output())
+                                       for who, p in zip(('server', 'client'), ends))) from e
     finally:
         for p in ends:
             p.kill()
@@ -206,15 +202,14 @@ def kept(maker, processes):
 
 
 def run_fairly(machine, title, makers, judge):
-    """As run_ends; what failed because QEMU or the end here waited for a CPU is told, and run again."""
-    for left in reversed(range(AGAIN)):
-        with starved.Watch([machine.qemu]) as watch:
-            ok, text, log = run_ends([kept(m, watch.processes) for m in makers], judge, [])
-        if ok or not left or not LATE.search(log) or not watch.starved():
-            break
-        print('again %s: an end waited %.2f s of %.1f s for a CPU'
-              % (title, watch.longest, starved.WINDOW), flush=True)
-    return ok, text, log
+    """As run_ends; watched are QEMU and the end here. (Whether it passed, what the judge says or what is wrong)."""
+    def play(processes):
+        processes.append(machine.qemu)
+        return run_ends([kept(m, processes) for m in makers], judge)
+    try:
+        return True, starved.fairly(title, play)
+    except Failure as e:
+        return False, str(e)
 
 
 def run_case(launcher, machine, case):
@@ -246,17 +241,15 @@ def run_all(launcher, machine, words):
             continue
         start = time.monotonic()
         if start > end:
-            ok, text, log = False, 'no time left', ''
+            ok, text = False, 'no time left'
         else:
             if mtu != case.mtu:
                 mtu = case.mtu
                 machine.set_mtu(MTUS[mtu])
-            ok, text, log = run_case(launcher, machine, case)
+            ok, text = run_case(launcher, machine, case)
         passed, failed = passed + ok, failed + (not ok)
         print('%s %s (%.1f s): %s' % ('ok  ' if ok else 'FAIL', name(case),
                                       time.monotonic() - start, text), flush=True)
-        if log:
-            print(log, flush=True)
     print('%d passed, %d failed, 0 skipped' % (passed, failed))
     return 1 if failed or not passed else 0
 

@@ -12,8 +12,10 @@ import os
 import sys
 
 import sandbox
-from examples import HANG, TCP_PORT, Failure, Ours, Theirs, play, run_cases
+import starved
+from examples import HANG, TCP_PORT, Ours, Theirs, run_cases
 from process import Process
+from starved import Failure
 
 PROGRAM = 'xsrq_pingpong'
 CLIENTS = 4
@@ -76,7 +78,7 @@ def cases(launcher, where, hosts):
     ours, theirs = Ours(where), Theirs()
     for line, ends in (('ours serves four of ours', [ours] * 5),
                        ('ours serves two of ours and two of rdma-core', [ours, ours, theirs, ours, theirs])):
-        yield line, lambda ends=ends: play(play_once, launcher, hosts, ends)
+        yield line, lambda t=line, e=ends: starved.fairly(t, lambda processes: play_once(launcher, hosts, e, processes))
 
 
 def main(launcher, where, words):

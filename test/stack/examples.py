@@ -18,13 +18,11 @@ import time
 import sandbox
 import starved
 from process import Process
+from starved import Failure
 
 TCP_PORT = 18515
 HANG = 60
-AGAIN = 3       # times that a case is run which a starved machine broke
 MEET = 4        # two ends of a memif find each other in some tenths of a second, on a busy machine later
-# What a lost message looks like: with retries, and where nobody repeats it.
-LOST = ('retries used up', 'retry counter', 'still runs')
 ADDRESSES = ('10.11.0.1/24', '10.11.0.2/24')
 ADDRESS_LINE = re.compile(r'^  (local|remote) address: +(LID 0x.*)$', re.M)
 FIGURES = re.compile(r'^(\d+) bytes in .* = [\d.]+ Mbit/sec\n(\d+) iters in .* = [\d.]+ usec/iter$', re.M)
@@ -42,10 +40,6 @@ OPTIONS = {
 ITERS = 100
 # rdma-core's programs want to be told the GID; ours find it
 THEIR_GID = ['-g', '1']
-
-
-class Failure(Exception):
-    pass
 
 
 class Ours:
@@ -95,21 +89,6 @@ def check_output(server, client, program, args):
         m = FIGURES.search(p.output())
         if not m or int(m[1]) != size * int(m[2]) * 2 or int(m[2]) % ITERS:
             raise Failure('it counted something else')
-
-
-def play(once, *args):
-    """A game that ended for want of a CPU says nothing of the programs, and is played again. `once` plays it, and
-    puts its processes into the list that is its last argument."""
-    for left in reversed(range(AGAIN)):
-        processes = []
-        with starved.Watch(processes) as watch:
-            try:
-                once(*args, processes)
-                return
-            except Failure as e:
-                if not left or not any(w in str(e) for w in LOST) or not watch.starved():
-                    raise
-        print('again: a thread waited %.2f s for a CPU' % watch.longest, flush=True)
 
 
 def play_once(launcher, where, ends, program, args, processes):
@@ -229,7 +208,8 @@ def cases(launcher, where, directory):
         yield check.__name__, lambda check=check: check(launcher, where)
     for ends, program, args in games(where):
         line = '%s %s: %s serves %s' % (program, ' '.join(args), ends[0].name, ends[1].name)
-        yield line, lambda g=(ends, program, args): play(play_once, launcher, directory, *g)
+        yield line, lambda t=line, g=(ends, program, args): starved.fairly(
+            t, lambda processes: play_once(launcher, directory, *g, processes))
 
 
 def run_cases(all_cases, words):

@@ -20,25 +20,21 @@ import time
 import sandbox
 import starved
 from process import Process
+from starved import Failure
 
 HANG = 60
 ADDRESSES = ('10.11.0.1', '10.11.0.2')
 NAMES = ('a', 'b')
 KILLS = 4
-AGAIN = 3
 PORTS = ('memif', 'af_packet', 'vhost')
 
 
-class Failure(Exception):
-    pass
-
-
 class Game:
-    def __init__(self, launcher, program, hosts, port):
+    def __init__(self, launcher, program, hosts, port, processes):
         self.launcher, self.program, self.hosts, self.kind = launcher, program, hosts, port
         self.dir = tempfile.mkdtemp(prefix='plx', dir='/run')
         self.ends = [None, None]
-        self.processes = []     # all that there were
+        self.processes = processes  # all that there were
         self.rounds = [0, 0]    # that each has to begin
         self.text = ''
 
@@ -107,22 +103,15 @@ def play(game, victim):
     game.stop()
 
 
-def play_fairly(launcher, program, hosts, port, victim):
-    """A game that ended for want of a CPU says nothing of the programs, and is played again."""
-    for left in reversed(range(AGAIN)):
-        game = Game(launcher, program, hosts, port)
-        with starved.Watch(game.processes) as watch:
-            try:
-                play(game, victim)
-                return
-            except Failure as e:
-                if not left or not watch.starved():
-                    raise Failure('%s\n%s' % (e, game.outputs())) from e
-            finally:
-                for p in game.processes:
-                    p.kill()
-                shutil.rmtree(game.dir)
-        print('again: a thread waited %.2f s for a CPU' % watch.longest, flush=True)
+def play_game(game, victim):
+    try:
+        play(game, victim)
+    except Failure as e:
+        raise Failure('%s\n%s' % (e, game.outputs())) from e
+    finally:
+        for p in game.processes:
+            p.kill()
+        shutil.rmtree(game.dir)
 
 
 def main(launcher, program, words):
@@ -135,7 +124,8 @@ def main(launcher, program, words):
             continue
         began = time.monotonic()
         try:
-            play_fairly(launcher, program, hosts, port, victim)
+            starved.fairly(line, lambda processes, p=port, v=victim:
+                           play_game(Game(launcher, program, hosts, p, processes), v))
             passed += 1
             print('ok   %s (%.1f s)' % (line, time.monotonic() - began), flush=True)
         except Failure as e:

@@ -22,6 +22,7 @@ import pair
 import sandbox
 import starved
 from process import Process
+from starved import Failure
 
 VLAN = ['--vlan', '5:3']
 JUMBO = ['--mtu', '9000']
@@ -39,8 +40,8 @@ SUBNETS = {
 class Pair(pair.Pair):
     """A pair with an address, and options of the launcher, for each end."""
 
-    def __init__(self, launcher, hosts, case, options, addresses=pair.ADDRESSES):
-        super().__init__(launcher, hosts, case)
+    def __init__(self, launcher, hosts, case, options, addresses, processes):
+        super().__init__(launcher, hosts, case, processes)
         self.options = options
         self.addresses = addresses
 
@@ -68,13 +69,13 @@ def told(pair_, line):
     _, client = pair_.start()
     status = client.wait(pair.HANG)
     if status is None:
-        raise pair.Failure('the client still runs after %d s' % pair.HANG)
+        raise Failure('the client still runs after %d s' % pair.HANG)
     if status == 0:
-        raise pair.Failure('the client reached a peer that it cannot reach')
+        raise Failure('the client reached a peer that it cannot reach')
     pair_.stop()
     said = [text for p in reversed(pair_.processes) for text in p.output().splitlines() if line in text]
     if not said:
-        raise pair.Failure('nobody says "%s"' % line)
+        raise Failure('nobody says "%s"' % line)
     return said[0]
 
 
@@ -115,7 +116,7 @@ def echoed(launcher, hosts, size, options):
                                     pair.ADDRESSES[1].split('/')[0], str(size)))
     try:
         if asks.wait(pair.HANG) != 0:
-            raise pair.Failure(asks.output() + rests.output())
+            raise Failure(asks.output() + rests.output())
         return '%d bytes answered' % size
     finally:
         for p in (asks, rests):
@@ -130,7 +131,7 @@ def active_mtu(launcher, hosts):
     p.wait(pair.HANG)
     p.kill()
     if not re.search(r'active_mtu:\s+4096', p.output()):
-        raise pair.Failure('no active MTU of 4096:\n' + p.output())
+        raise Failure('no active MTU of 4096:\n' + p.output())
     return 'an active MTU of 4096'
 
 
@@ -189,37 +190,23 @@ def cases(launcher, hosts):
             who, addresses = hosts, pair.ADDRESSES
             if family:
                 who, addresses = outer, [end[0] for end in SUBNETS[family]]
-            yield ('%s: %s %s' % (name, port, ' '.join(words)),
-                   lambda p=(who, matrix.case(port, words), options, addresses), j=judge:
-                   run_fairly(lambda: Pair(launcher, *p), j))
+            line = '%s: %s %s' % (name, port, ' '.join(words))
+            yield line, lambda t=line, p=(who, matrix.case(port, words), options, addresses), j=judge: \
+                starved.fairly(t, lambda processes: run_pair(Pair(launcher, *p, processes), j))
     yield 'jumbo: af_packet ibv_devinfo', lambda: active_mtu(launcher, hosts)
     yield 'jumbo: af_packet echo', lambda: echoed(launcher, hosts, 8900, JUMBO)
 
 
 def run_pair(pair_, judge):
-    """What a judge says; a pair that starved for want of a CPU says nothing, and runs again."""
-    with starved.Watch(pair_.processes) as watch:
-        try:
-            return judge(pair_)
-        except pair.Failure as e:
-            pair_.stop()
-            log = pair_.outputs()
-            if pair.RETRY_EXCEEDED.search(log) and watch.starved():
-                print('again: a thread waited %.2f s of %.1f s for a CPU'
-                      % (watch.longest, starved.WINDOW), flush=True)
-                return None
-            raise pair.Failure('%s\n%s' % (e, log)) from e
-        finally:
-            pair_.stop()
-            shutil.rmtree(pair_.dir)    # a killed memif server cannot remove its socket
-
-
-def run_fairly(make, judge):
-    for _ in range(pair.AGAIN):
-        said = run_pair(make(), judge)
-        if said:
-            return said
-    raise pair.Failure('starved of CPUs %d times' % pair.AGAIN)
+    """What a judge says."""
+    try:
+        return judge(pair_)
+    except Failure as e:
+        pair_.stop()
+        raise Failure('%s\n%s' % (e, pair_.outputs())) from e
+    finally:
+        pair_.stop()
+        shutil.rmtree(pair_.dir)    # a killed memif server cannot remove its socket
 
 
 def main(launcher, words):
@@ -232,7 +219,7 @@ def main(launcher, words):
         start, ok = time.monotonic(), True
         try:
             text = run()
-        except pair.Failure as e:
+        except Failure as e:
             ok, text = False, str(e)
         passed, failed = passed + ok, failed + (not ok)
         print('%s %s (%.1f s): %s' % ('ok  ' if ok else 'FAIL', line, time.monotonic() - start, text),

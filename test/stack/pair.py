@@ -20,6 +20,7 @@ import matrix
 import sandbox
 import starved
 from process import Process
+from starved import Failure
 
 TCP_PORT = 18515
 # Nothing here takes that long; it turns a hang into a failure.
@@ -33,26 +34,20 @@ ADDRESSES = ('10.11.0.1/24', '10.11.0.2/24')
 # perftest: bytes, iterations, and then what it measured
 FIGURES = re.compile(r'^ *\d+ +\d+ +[\d.]+')
 PINGPONG = re.compile(r'= ([\d.]+) Mbit/sec\n.*= ([\d.]+) usec/iter')
-# A case that a starved machine broke is run again, at most so often.
-AGAIN = 3
 # perftest found the CPU's clock too uneven to turn ticks into time: it moves all data, and every figure is 0.
 NO_CLOCK = re.compile(r'^Correlation coefficient r\^2: \S+ < 0\.9', re.M)
 RETRY_EXCEEDED = re.compile(r'status 12\b|\(12\)|transport retry counter exceeded', re.I)
 
 
-class Failure(Exception):
-    pass
-
-
 class Pair:
     """A server and a client program, each under the launcher with its end of the port."""
 
-    def __init__(self, launcher, hosts, case):
+    def __init__(self, launcher, hosts, case, processes):
         self.launcher = launcher
         self.hosts = hosts
         self.case = case
         self.dir = tempfile.mkdtemp(prefix='plx', dir='/run')
-        self.processes = []
+        self.processes = processes  # empty; those of the pair, for who watches them
 
     def port(self, n):
         if self.case.port == 'memif':
@@ -189,6 +184,7 @@ def name(case, victim):
 
 
 def run_case(pair, victim):
+    """What was measured."""
     before = sandbox.leftovers()
     try:
         text = run_killed(pair, victim) if victim else run_clean(pair)
@@ -198,27 +194,13 @@ def run_case(pair, victim):
         left = sandbox.leftovers() - before
         if left:
             raise Failure('left behind: ' + ', '.join(sorted(left)))
-        return True, text, ''
+        return text
     except Failure as e:
         pair.stop()
-        return False, str(e), pair.outputs()
+        raise Failure('%s\n%s' % (e, pair.outputs())) from e
     finally:
         pair.stop()
         pair.remove_dir()
-
-
-def run_fairly(launcher, hosts, case, victim):
-    """A run that ended for want of a CPU says nothing of the program: it is told, and run again."""
-    left = AGAIN
-    while True:
-        pair = Pair(launcher, hosts, case)
-        with starved.Watch(pair.processes) as watch:
-            ok, text, log = run_case(pair, victim)
-        left -= 1
-        if ok or not left or not RETRY_EXCEEDED.search(log) or not watch.starved():
-            return ok, text, log
-        print('again %s: a thread waited %.2f s of %.1f s for a CPU'
-              % (name(case, victim), watch.longest, starved.WINDOW), flush=True)
 
 
 def main(launcher, which, words):
@@ -230,12 +212,15 @@ def main(launcher, which, words):
         if not all(w in line for w in words):
             continue
         start = time.monotonic()
-        ok, text, log = run_fairly(launcher, hosts, case, victim)
+        ok = True
+        try:
+            text = starved.fairly(line, lambda processes, c=case, v=victim:
+                                  run_case(Pair(launcher, hosts, c, processes), v))
+        except Failure as e:
+            ok, text = False, str(e)
         passed, failed = passed + ok, failed + (not ok)
         print('%s %s (%.1f s): %s' % ('ok  ' if ok else 'FAIL', line, time.monotonic() - start,
                                       text), flush=True)
-        if log:
-            print(log, flush=True)
     print('%d passed, %d failed, 0 skipped' % (passed, failed))
     return 1 if failed or not passed else 0
 
