@@ -15,15 +15,6 @@ my_spec(const struct rig *r)
 	return r->side == 0 ? name_server : name_client;
 }
 
-static void
-use(const char *socket, const char *client_more)
-{
-	snprintf(name_server, sizeof(name_server), "memif:%s,server", socket);
-	snprintf(name_client, sizeof(name_client), "memif:%s,client%s", socket, client_more);
-	late[0] = late[1] = 0;
-	mtu = 0;
-}
-
 static const char *
 path(void)
 {
@@ -31,6 +22,17 @@ path(void)
 
 	snprintf(p, sizeof(p), "%s/wire.sock", dir);
 	return p;
+}
+
+static void
+use(const char *socket, const char *client_more)
+{
+	snprintf(name_server, sizeof(name_server), "memif:%s,server", socket);
+	snprintf(name_client, sizeof(name_client), "memif:%s,client%s", socket, client_more);
+	/* a case that failed leaves its socket */
+	unlink(path());
+	late[0] = late[1] = 0;
+	mtu = 0;
 }
 
 static int
@@ -298,7 +300,7 @@ call_again(struct rig *r)
 
 	RIG_CHECK(rig_open(r, my_spec(r), false) == 0);
 	e = r->port.priv;
-	for (uint32_t i = 0; r->side == 1 && i < 2000; i++) {
+	for (uint32_t i = 0; r->side == 1 && i < 500; i++) {
 		struct timespec ts = { .tv_nsec = (long)(i * 7919 % 1500) * 1000 };
 
 		__atomic_store_n(&e->retry, 1, __ATOMIC_RELEASE);

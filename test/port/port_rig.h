@@ -32,7 +32,7 @@
 #define RIG_TYPE 0x88b5u	/* EtherType for local experiments */
 #define RIG_BURST 32u
 #define RIG_SKIP 77
-#define RIG_WAIT_MS 20000
+#define RIG_WAIT_MS 60000
 
 struct rig {
 	struct port port;
@@ -259,7 +259,7 @@ rig_fork(int (*fn)(struct rig *r), int side, int sync)
 		struct rig *r = calloc(1, sizeof(*r));
 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		alarm(100);
+		alarm(300);
 		if (!r)
 			_exit(1);
 		r->side = side;
