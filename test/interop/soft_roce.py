@@ -29,7 +29,7 @@ import sandbox
 import starved
 from pair import measured
 from process import Process
-from starved import Failure
+from starved import Failure, ended
 
 TCP_PORT = 18515
 HANG = 40               # seconds for a program, of which it needs one to three
@@ -179,13 +179,13 @@ def run_ends(makers, judge):
             if status is None:
                 raise Failure('the %s still runs after %d s' % (who, HANG))
             if status:
-                raise Failure('the %s ended with status %d' % (who, status))
+                raise ended('the ' + who, status)
         return judge(ends[1].output())
     except Failure as e:
         for p in ends:
             p.kill()
-        raise Failure(str(e) + ''.join('\n--- %s: %s\n%s' % (who, ' '.join(p.command), p.output())
-                                       for who, p in zip(('server', 'client'), ends))) from e
+        raise e.saw('\n'.join('--- %s: %s\n%s' % (who, ' '.join(p.command), p.output())
+                              for who, p in zip(('server', 'client'), ends))) from e
     finally:
         for p in ends:
             p.kill()

@@ -15,7 +15,7 @@ import sandbox
 import starved
 from examples import HANG, TCP_PORT, Ours, Theirs, run_cases
 from process import Process
-from starved import Failure
+from starved import Failure, ended
 
 PROGRAM = 'xsrq_pingpong'
 CLIENTS = 4
@@ -63,10 +63,9 @@ def play_once(launcher, hosts, ends, processes):
             if status is None:
                 raise Failure('process %d still runs after %d s' % (n, HANG))
             if status or 'success' not in p.output():
-                raise Failure('process %d ended with status %d' % (n, status))
+                raise ended('process %d' % n, status)
     except Failure as e:
-        raise Failure('%s\n%s' % (e, ''.join('--- %s\n%s' % (' '.join(p.command), p.output())
-                                            for p in processes))) from e
+        raise e.saw(''.join('--- %s\n%s' % (' '.join(p.command), p.output()) for p in processes)) from e
     finally:
         for p in processes:
             p.kill()

@@ -18,7 +18,7 @@ import time
 import sandbox
 import starved
 from process import Process
-from starved import Failure
+from starved import Failure, Wrong, ended
 
 TCP_PORT = 18515
 HANG = 60
@@ -82,13 +82,15 @@ def check_output(server, client, program, args):
         return  # the programs for XRC count nothing
     said = [dict((who, re.sub(r'[\s,:]+', ' ', what)) for who, what in ADDRESS_LINE.findall(p.output()))
             for p in (server, client)]
+    if not all(len(s) == 2 for s in said):
+        raise Wrong('they did not say both addresses')
     if said[0]['local'] != said[1]['remote'] or said[0]['remote'] != said[1]['local']:
-        raise Failure('they did not see the same addresses')
+        raise Wrong('they did not see the same addresses')
     size = int(args[args.index('-s') + 1]) if '-s' in args else 1024 if program == 'ud_pingpong' else 4096
     for p in (server, client):
         m = FIGURES.search(p.output())
         if not m or int(m[1]) != size * int(m[2]) * 2 or int(m[2]) % ITERS:
-            raise Failure('it counted something else')
+            raise Wrong('it counted something else')
 
 
 def play_once(launcher, where, ends, program, args, processes):
@@ -103,12 +105,13 @@ def play_once(launcher, where, ends, program, args, processes):
             status = p.wait(HANG)
             if status is None:
                 raise Failure('the %s still runs after %d s' % (who, HANG))
-            if status or 'invalid data' in p.output():
-                raise Failure('the %s ended with status %d' % (who, status))
+            if 'invalid data' in p.output():
+                raise Wrong('the %s received invalid data' % who)
+            if status:
+                raise ended('the ' + who, status)
         check_output(*processes, program, args)
-    except (Failure, KeyError) as e:
-        raise Failure('%s\n%s' % (e, ''.join('--- %s\n%s' % (' '.join(p.command), p.output())
-                                            for p in processes))) from e
+    except Failure as e:
+        raise e.saw(''.join('--- %s\n%s' % (' '.join(p.command), p.output()) for p in processes)) from e
     finally:
         for p in processes:
             p.kill()

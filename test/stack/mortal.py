@@ -20,7 +20,7 @@ import time
 import sandbox
 import starved
 from process import Process
-from starved import Failure
+from starved import Failure, ended
 
 HANG = 60
 ADDRESSES = ('10.11.0.1', '10.11.0.2')
@@ -68,7 +68,7 @@ class Game:
         for n, p in enumerate(self.ends):
             while not re.search('^moves %d ' % self.rounds[n], p.output(), re.M):
                 if p.wait(0.02) is not None:
-                    raise Failure('%s ended with status %s' % (NAMES[n], p.wait(0)))
+                    raise ended(NAMES[n], p.wait(0))
                 if time.monotonic() > end:
                     raise Failure('nothing moves to ' + NAMES[n])
 
@@ -81,8 +81,11 @@ class Game:
         with open(self.dir + '/stop', 'w', encoding='ascii'):
             pass
         for n, p in enumerate(self.ends):
-            if p.wait(HANG) not in (0, -signal.SIGKILL):
-                raise Failure('%s ended with status %s' % (NAMES[n], p.wait(0)))
+            status = p.wait(HANG)
+            if status is None:
+                raise Failure('%s still runs' % NAMES[n])
+            if status not in (0, -signal.SIGKILL):
+                raise ended(NAMES[n], status)
 
     def outputs(self):
         return self.text + ''.join('--- %s:\n%s' % (name, p.output())
@@ -107,7 +110,7 @@ def play_game(game, victim):
     try:
         play(game, victim)
     except Failure as e:
-        raise Failure('%s\n%s' % (e, game.outputs())) from e
+        raise e.saw(game.outputs()) from e
     finally:
         for p in game.processes:
             p.kill()

@@ -203,7 +203,7 @@ def run_pair(pair_, judge):
         return judge(pair_)
     except Failure as e:
         pair_.stop()
-        raise Failure('%s\n%s' % (e, pair_.outputs())) from e
+        raise e.saw(pair_.outputs()) from e
     finally:
         pair_.stop()
         shutil.rmtree(pair_.dir)    # a killed memif server cannot remove its socket

@@ -20,7 +20,7 @@ import matrix
 import sandbox
 import starved
 from process import Process
-from starved import Failure
+from starved import Failure, Wrong, ended
 
 TCP_PORT = 18515
 # Nothing here takes that long; it turns a hang into a failure.
@@ -131,7 +131,7 @@ def run_clean(pair):
         if status is None:
             raise Failure('the %s still runs after %d s' % (who, HANG))
         if status:
-            raise Failure('the %s ended with status %d' % (who, status))
+            raise ended('the ' + who, status)
     return measured(pair.case.program, client.output())
 
 
@@ -193,11 +193,11 @@ def run_case(pair, victim):
             os.unlink(pair.dir + '/s')
         left = sandbox.leftovers() - before
         if left:
-            raise Failure('left behind: ' + ', '.join(sorted(left)))
+            raise Wrong('left behind: ' + ', '.join(sorted(left)))
         return text
     except Failure as e:
         pair.stop()
-        raise Failure('%s\n%s' % (e, pair.outputs())) from e
+        raise e.saw(pair.outputs()) from e
     finally:
         pair.stop()
         pair.remove_dir()

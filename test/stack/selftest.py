@@ -146,22 +146,22 @@ class Plenty(starved.Watch):
 
 
 def starvation():
-    """Four that spin on one CPU wait for it, and their game is played again; one that failed by itself is not."""
-    for watch, games in ((starved.Watch, starved.AGAIN), (Plenty, 1)):
+    """Four that spin on one CPU wait for it, and their game is played again. Not so where nobody waited, nor a crash."""
+    for watch, status, games in ((starved.Watch, 1, starved.AGAIN), (Plenty, 1, 1), (starved.Watch, -11, 1)):
         played = []
 
-        def play(processes, played=played):
+        def play(processes, played=played, status=status):
             played.append(True)
             processes += [Process(['taskset', '-c', '0', 'sh', '-c', 'while :; do :; done']) for _ in range(4)]
             time.sleep(1.5)
             for p in processes:
                 p.kill()
-            raise starved.Failure('as always')
+            raise starved.ended('game', status)
         try:
             starved.fairly('4 spinners', play, watch)
             yield 'a game that fails', False, 'passed'
         except starved.Failure:
-            yield 'a game that fails, ' + watch.__name__, len(played) == games, '%d games' % len(played)
+            yield '%s, status %d' % (watch.__name__, status), len(played) == games, '%d games' % len(played)
 
 
 def pairs_are_covered():

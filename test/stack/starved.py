@@ -20,6 +20,20 @@ AGAIN = 3       # times that a game is played which a starved machine broke
 class Failure(Exception):
     """A game that went wrong: a line that says why, then what its processes printed."""
 
+    def saw(self, output):
+        """The same, with what they printed behind it."""
+        return type(self)('%s\n%s' % (self, output))
+
+
+class Wrong(Failure):
+    """No want of CPUs explains it: wrong data, a crash, something that is left."""
+
+
+def ended(who, status):
+    """The Failure of a program that ended so."""
+    crashed = status < 0 or status > 128    # by a signal, or as a shell tells of one
+    return (Wrong if crashed else Failure)('%s ended with status %d' % (who, status))
+
 
 def stolen():
     """For each CPU, the seconds that the machine's own host took from it."""
@@ -76,16 +90,17 @@ class Watch:
 
 def fairly(title, play, watch_of=Watch):
     """What play(processes) returns, which puts the processes it starts into that list. A Failure while one of their
-    threads waited for a CPU says nothing of the programs: it is told, and the game is played again."""
+    threads waited for a CPU says nothing of the programs, unless it is Wrong: it is told, and played again."""
     for left in reversed(range(AGAIN)):
         processes = []
         with watch_of(processes) as watch:
             try:
                 return play(processes)
+            except Wrong:
+                raise
             except Failure as e:
                 if not left or not watch.starved():
                     raise
                 why = str(e).partition('\n')[0]
         print('again %s: %s; a thread waited %.2f s of %.1f s for a CPU' % (title, why, watch.longest, WINDOW),
               flush=True)
-    raise AssertionError('never gets here')
