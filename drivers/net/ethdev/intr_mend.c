@@ -62,6 +62,8 @@ static struct watch {
 } watched[FDS];
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
+static void (*first)(void *arg, int fd);	/* with the lock */
+static void *first_arg;
 
 void
 intr_lock(void)
@@ -75,6 +77,15 @@ intr_unlock(void)
 	pthread_mutex_unlock(&one_at_a_time);
 }
 
+void
+intr_before(void (*fn)(void *arg, int fd), void *arg)
+{
+	intr_lock();
+	first = fn;
+	first_arg = arg;
+	intr_unlock();
+}
+
 /* Interrupt thread. While it waited, the core may have hung up. */
 static void
 guarded(void *arg)
@@ -82,8 +93,11 @@ guarded(void *arg)
 	struct watch *w = arg;
 
 	intr_lock();
-	if (!w->doomed)
+	if (!w->doomed) {
+		if (first)
+			first(first_arg, (int)(w - watched));
 		w->cb(w->arg);
+	}
 	intr_unlock();
 }
 

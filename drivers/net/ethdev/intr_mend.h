@@ -13,6 +13,13 @@ void intr_lock(void);
 void intr_unlock(void);
 
 /*
+ * Control thread: fn(arg, fd) is called with the lock before what a driver does about one of its fds
+ * on the interrupt thread; NULL: nothing any more. One at a time has it. Never called in a stack on the
+ * system's shared DPDK.
+ */
+void intr_before(void (*fn)(void *arg, int fd), void *arg);
+
+/*
  * Any thread but the interrupt thread, without the lock: calls fn(arg) on the interrupt thread and
  * waits for its end. What had been put off there before, to a time that has come, is done first. When
  * that cannot be asked for, for want of memory, fn is called here.

@@ -19,6 +19,7 @@
 
 #include "ethdev.h"
 #include "intr_mend.h"
+#include "memif_last.h"
 #include "memif_mend.h"
 
 #define MEMIF_CHECK_US 20000u	/* between two looks at a link that is down */
@@ -146,6 +147,8 @@ memif_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
 
 	if (__builtin_expect(__atomic_load_n(&e->retry, __ATOMIC_ACQUIRE), 0))
 		call(e);
+	if (__builtin_expect(memif_last_waits(), 0))
+		return memif_last_take(bufs, n);
 	if (__builtin_expect(!e->running || !memif_burst_begin(), 0))
 		return 0;
 	n = rte_eth_rx_burst(e->port_id, queue, bufs, n);
@@ -164,6 +167,14 @@ memif_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
 	n = rte_eth_tx_burst(e->port_id, queue, bufs, n);
 	memif_burst_end();
 	return n;
+}
+
+/* What is left of a peer that is gone: no frame will ring for it. */
+static uint64_t
+memif_due(struct port *p)
+{
+	(void)p;
+	return memif_last_waits() ? 0 : UINT64_MAX;
 }
 
 static int
@@ -187,8 +198,15 @@ memif_open(struct port *p, const struct port_conf *conf, char *why, size_t why_l
 	eth.later = !m.server;
 	if (ret == 0)
 		ret = ethdev_open(p, &eth, why, why_len);
-	if (ret == 0 && eth.later)
+	if (ret != 0)
+		return ret;
+	ret = memif_last_open(((struct ethdev *)p->priv)->port_id);
+	if (ret != 0) {
+		snprintf(why, why_len, "memif: out of memory");
+		ethdev_close(p);
+	} else if (eth.later) {
 		check_link(p);
+	}
 	return ret;
 }
 
@@ -196,6 +214,8 @@ static void
 memif_close(struct port *p)
 {
 	(void)rte_eal_alarm_cancel(check_link, p); /* waits for one that runs */
+	ethdev_halt(p->priv);
+	memif_last_close();
 	ethdev_close(p);
 }
 
@@ -208,5 +228,6 @@ const struct port_driver drv_memif = {
 	.link_up = ethdev_link_up,
 	.wait_fd = ethdev_wait_fd,
 	.wait_clear = ethdev_wait_clear,
+	.due = memif_due,
 	.eal_args = memif_eal_args,
 };

@@ -54,10 +54,8 @@ fence_all_threads(void)
 	(void)syscall(__NR_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 }
 
-/* Interrupt thread, or the core between two bursts. memif has cleared its "connected" flag: a burst
- * that begins after this one returns finds nothing to do. */
 void
-__wrap_memif_free_regions(struct rte_eth_dev *dev)
+memif_cut(void)
 {
 	const struct timespec nap = { .tv_nsec = 20000 };
 
@@ -65,6 +63,26 @@ __wrap_memif_free_regions(struct rte_eth_dev *dev)
 	fence_all_threads();
 	while (__atomic_load_n(&bursting, __ATOMIC_ACQUIRE))
 		nanosleep(&nap, NULL);
-	__real_memif_free_regions(dev);
+}
+
+void
+memif_uncut(void)
+{
 	__atomic_store_n(&cut, 0, __ATOMIC_RELEASE);
+}
+
+bool
+memif_is_cut(void)
+{
+	return __atomic_load_n(&cut, __ATOMIC_ACQUIRE);
+}
+
+/* Interrupt thread, or the core between two bursts. memif has cleared its "connected" flag: a burst
+ * that begins after this one returns finds nothing to do. */
+void
+__wrap_memif_free_regions(struct rte_eth_dev *dev)
+{
+	memif_cut();
+	__real_memif_free_regions(dev);
+	memif_uncut();
 }

@@ -14,4 +14,9 @@
 bool memif_burst_begin(void);
 void memif_burst_end(void);
 
+/* Any other thread, with intr_lock(): between the two no burst runs or begins. */
+void memif_cut(void);
+void memif_uncut(void);
+bool memif_is_cut(void);
+
 #endif
