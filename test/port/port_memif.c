@@ -10,6 +10,7 @@ static char dir[] = "/tmp/port_memif.XXXXXX";
 static char name_server[128], name_client[128];	/* SPECs */
 static unsigned int late[2];			/* ms that each side comes later */
 static uint32_t mtu;
+static bool by_kill;
 
 static const char *
 my_spec(const struct rig *r)
@@ -233,22 +234,19 @@ port_memif__server_killed(void)
 	CHECK_EQ(kill_one(0), 0);
 }
 
-/* Sends more than one burst, and ends. */
+/* More than one burst that nobody reads, and then the end. */
 static int
-speaks_and_dies(struct rig *r)
+speaks_last(struct rig *r)
 {
 	RIG_CHECK(rig_open(r, my_spec(r), false) == 0);
 	RIG_CHECK(rig_swap_macs(r) && rig_link(r) && rig_exchange(r, 100, 1500) && rig_meet(r));
-	for (uint32_t i = 0; i < LAST_WORDS; i++) {
-		struct rte_mbuf *m = rig_frame(r, r->peer_mac, i, 1500);
-
-		RIG_CHECK(m && port_tx(&r->port, 0, &m, 1) == 1);
-	}
-	raise(SIGKILL);
-	return 1;
+	RIG_CHECK(rig_speak(r, LAST_WORDS));
+	if (by_kill)
+		raise(SIGKILL);
+	port_close(&r->port);
+	return 0;
 }
 
-/* Looks only when the link is down. */
 static int
 listens_late(struct rig *r)
 {
@@ -257,15 +255,7 @@ listens_late(struct rig *r)
 
 	RIG_CHECK(rig_open(r, my_spec(r), false) == 0);
 	RIG_CHECK(rig_swap_macs(r) && rig_link(r) && rig_exchange(r, 100, 1500) && rig_meet(r));
-	while (r->port.drv->link_up(&r->port) && rig_ms() < end)
-		rig_nap(1);
-	RIG_CHECK(!r->port.drv->link_up(&r->port));
-	for (uint32_t i = 0; i < LAST_WORDS; i++) {
-		RIG_CHECK(r->port.drv->due(&r->port) == 0);
-		RIG_CHECK(port_rx(&r->port, 0, &m, 1) == 1);
-		RIG_CHECK(rig_judge(r, m, 1 - r->side, i, 1500) == 1);
-		rte_pktmbuf_free(m);
-	}
+	RIG_CHECK(rig_listen_late(r, LAST_WORDS));
 	/* while the peer's memory is unmapped it might be more */
 	while (r->port.drv->due(&r->port) == 0 && rig_ms() < end)
 		rig_nap(1);
@@ -275,31 +265,15 @@ listens_late(struct rig *r)
 	return 0;
 }
 
-static int
-last_words(int side_heard, const char *client_more)
-{
-	int sv[2], dead;
-	pid_t heard, hears;
-
-	use(path(), client_more);
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) != 0)
-		return 255;
-	hears = rig_fork(listens_late, 1 - side_heard, sv[0]);
-	heard = rig_fork(speaks_and_dies, side_heard, sv[1]);
-	close(sv[0]);
-	close(sv[1]);
-	dead = rig_join(heard);
-	return rig_join(hears) == 0 && dead == 128 + SIGKILL ? 0 : 1;
-}
-
 /* What a peer sent before its end is received after it. */
 static void
 port_memif__last_words(void)
 {
-	CHECK_EQ(last_words(0, ""), 0);
-	CHECK_EQ(last_words(1, ""), 0);
-	CHECK_EQ(last_words(0, ",zc"), 0);
-	CHECK_EQ(last_words(1, ",zc"), 0);
+	for (int how = 0; how < 8; how++) {
+		by_kill = how & 1;
+		use(path(), how & 2 ? ",zc" : "");
+		CHECK_EQ(rig_outlive(speaks_last, how >> 2, listens_late), 0);
+	}
 }
 
 static int

@@ -240,6 +240,44 @@ rig_exchange(struct rig *r, uint32_t n, uint32_t len)
 	return true;
 }
 
+/* Sends `n` frames whether anybody takes them or not. */
+static inline bool
+rig_speak(struct rig *r, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		struct rte_mbuf *m = rig_frame(r, r->peer_mac, i, 1500);
+
+		if (!m || port_tx(&r->port, 0, &m, 1) != 1)
+			return false;
+	}
+	return true;
+}
+
+/* Waits until the link is down, and looks only then for what rig_speak() sent. */
+static inline bool
+rig_listen_late(struct rig *r, uint32_t n)
+{
+	uint64_t end = rig_ms() + RIG_WAIT_MS;
+	uint32_t got = 0;
+
+	while (r->port.drv->link_up(&r->port) && rig_ms() < end)
+		rig_nap(1);
+	for (; got < n; got++) {
+		struct rte_mbuf *m;
+		int is;
+
+		if (port_rx(&r->port, 0, &m, 1) != 1)
+			break;
+		is = rig_judge(r, m, 1 - r->side, got, 1500);
+		rte_pktmbuf_free(m);
+		if (is != 1)
+			break;
+	}
+	if (got != n)
+		printf("side %d: %u of %u frames of a peer that is gone\n", r->side, got, n);
+	return got == n;
+}
+
 /* Every buffer is back in the pool but those that the device itself holds. */
 static inline unsigned int
 rig_in_use(const struct rig *r)
@@ -304,6 +342,24 @@ rig_pair(int (*fn0)(struct rig *r), int (*fn1)(struct rig *r))
 	if (a || b)
 		printf("the ends say %d and %d\n", a, b);
 	return a ? a : b;
+}
+
+/* One end, of this side, dies by SIGKILL or ends well; 0 when the other says 0. */
+static inline int
+rig_outlive(int (*dies)(struct rig *r), int side, int (*stays)(struct rig *r))
+{
+	int sv[2], dead, alive;
+	pid_t p0, p1;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) != 0)
+		return 255;
+	p0 = rig_fork(stays, 1 - side, sv[0]);
+	p1 = rig_fork(dies, side, sv[1]);
+	close(sv[0]);
+	close(sv[1]);
+	dead = rig_join(p1);
+	alive = rig_join(p0);
+	return dead == 0 || dead == 128 + SIGKILL ? alive : dead;
 }
 
 /* In a child: says where, and 1. */

@@ -4,8 +4,11 @@
 
 #include <sys/un.h>
 
+#define LAST_WORDS 200u
+
 static char dir[] = "/tmp/port_virtio.XXXXXX";
 static uint32_t mtu;
+static bool by_kill;
 
 static const char *
 path(void)
@@ -249,6 +252,40 @@ port_virtio__close_together(void)
 	CHECK_EQ(rig_pair(hangs_up, closes_meanwhile), 0);
 }
 
+/* More than one burst that nobody reads, and then the end. */
+static int
+speaks_last(struct rig *r)
+{
+	RIG_CHECK(open_mine(r) == 0);
+	RIG_CHECK(rig_exchange(r, 100, 1500) && rig_meet(r));
+	RIG_CHECK(rig_speak(r, LAST_WORDS));
+	if (by_kill)
+		raise(SIGKILL);
+	port_close(&r->port);
+	return 0;
+}
+
+static int
+listens_late(struct rig *r)
+{
+	RIG_CHECK(open_mine(r) == 0);
+	RIG_CHECK(rig_exchange(r, 100, 1500) && rig_meet(r));
+	RIG_CHECK(rig_listen_late(r, LAST_WORDS));
+	port_close(&r->port);
+	return 0;
+}
+
+/* What a peer sent before its end is received after it. */
+static void
+port_virtio__last_words(void)
+{
+	for (int how = 0; how < 4; how++) {
+		by_kill = how & 1;
+		unlink(path());
+		CHECK_EQ(rig_outlive(speaks_last, how >> 1, listens_late), 0);
+	}
+}
+
 static int
 refused(struct rig *r)
 {
@@ -295,6 +332,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(port_virtio__exchange),
 	CHECK_CASE(port_virtio__bell),
 	CHECK_CASE(port_virtio__peer_dies),
+	CHECK_CASE(port_virtio__last_words),
 	CHECK_CASE(port_virtio__close_together),
 	CHECK_CASE(port_virtio__refuses),
 	CHECK_CASE(port_pci__no_such_card),

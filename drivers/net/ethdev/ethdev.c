@@ -25,6 +25,7 @@
 
 #include "base/random.h"
 #include "intr_mend.h"
+#include "last.h"
 
 #define ETHDEV_OWN_HEADER 12u
 
@@ -117,6 +118,13 @@ ethdev_wait_arm(struct port *p, bool on)
 	if (!on)
 		return rte_eth_dev_rx_intr_disable(e->port_id, 0) == 0;
 	return rte_eth_dev_rx_intr_enable(e->port_id, 0) == 0 && ethdev_link_up(p);
+}
+
+uint64_t
+ethdev_due(struct port *p)
+{
+	(void)p;
+	return last_waits() ? 0 : UINT64_MAX;
 }
 
 bool
@@ -389,7 +397,10 @@ ethdev_open(struct port *p, const struct ethdev_conf *conf, char *why, size_t wh
 	ret = make_pool(p, conf, why, why_len);
 	if (ret != 0)
 		goto drop;
-	ret = start(p, conf, e);
+	if (e->has_peer)
+		ret = last_open(e->port_id);
+	if (ret == 0)
+		ret = start(p, conf, e);
 	if (ret != 0) {
 		fail(why, why_len, p, "the device does not start", ret);
 		goto free_pool;
@@ -399,6 +410,9 @@ ethdev_open(struct port *p, const struct ethdev_conf *conf, char *why, size_t wh
 	p->priv = e;
 	return 0;
 free_pool:
+	ethdev_halt(e);
+	if (e->has_peer)
+		last_close();
 	rte_mempool_free(p->pool);
 	p->pool = NULL;
 drop:
@@ -421,6 +435,8 @@ ethdev_close(struct port *p)
 	if (e->iface_fd >= 0)
 		close(e->iface_fd);
 	ethdev_halt(e);
+	if (e->has_peer)
+		last_close();
 	rte_dev_remove(e->dev);	/* so that a port of that name can be opened again */
 	rte_mempool_free(p->pool);
 	free(e);

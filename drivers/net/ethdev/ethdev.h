@@ -34,6 +34,7 @@ struct ethdev {
 	uint8_t retry;			/* set by a timer: the core is to start it (again) */
 	uint8_t patience;		/* turns of that timer until then */
 	bool has_peer;
+	bool lends;			/* the peer reads frames where they lie in our memory */
 	bool halted;			/* stopped and closed, not yet gone */
 	int bell_fd;			/* readable when a frame for us arrived; -1: there is none */
 	bool bell_is_dpdks;		/* and must be armed */
@@ -55,6 +56,8 @@ bool ethdev_link_up(struct port *p);
 int ethdev_wait_fd(struct port *p);
 void ethdev_wait_clear(struct port *p);
 bool ethdev_wait_arm(struct port *p, bool on);
+/* Of a device whose rx is last_rx(): for what is left of a peer that went nothing will ring. */
+uint64_t ethdev_due(struct port *p);
 
 /* An interface of the kernel, whose carrier DPDK does not look at. 0 or -errno. */
 int ethdev_set_iface(struct port *p, const char *name);

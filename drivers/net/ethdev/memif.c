@@ -14,16 +14,18 @@
 #include <string.h>
 
 #include <rte_alarm.h>
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_log.h>
 
 #include "ethdev.h"
 #include "intr_mend.h"
-#include "memif_last.h"
+#include "last.h"
 #include "memif_mend.h"
 
 #define MEMIF_CHECK_US 20000u	/* between two looks at a link that is down */
 #define MEMIF_CHECK_UP_US 200000u
+#define MEMIF_LEND_US 50000u	/* memory that was lent stays for so long after the end */
 #define MEMIF_PATIENCE 50u	/* looks until a call that was taken but not answered is repeated */
 #define MEMIF_NAME "net_memif0"
 #define MEMIF_RING_LOG2 10u
@@ -147,13 +149,7 @@ memif_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
 
 	if (__builtin_expect(__atomic_load_n(&e->retry, __ATOMIC_ACQUIRE), 0))
 		call(e);
-	if (__builtin_expect(memif_last_waits(), 0))
-		return memif_last_take(bufs, n);
-	if (__builtin_expect(!e->running || !memif_burst_begin(), 0))
-		return 0;
-	n = rte_eth_rx_burst(e->port_id, queue, bufs, n);
-	memif_burst_end();
-	return n;
+	return __builtin_expect(e->running || last_waits(), 1) ? last_rx(queue, bufs, n) : 0;
 }
 
 static uint16_t
@@ -162,19 +158,11 @@ memif_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
 	struct ethdev *e = p->priv;
 
 	/* DPDK's memif looks at the first frame before it counts them */
-	if (__builtin_expect(!e->running || n == 0 || !memif_burst_begin(), 0))
+	if (__builtin_expect(!e->running || n == 0 || !last_burst_begin(), 0))
 		return 0;
 	n = rte_eth_tx_burst(e->port_id, queue, bufs, n);
-	memif_burst_end();
+	last_burst_end();
 	return n;
-}
-
-/* What is left of a peer that is gone: no frame will ring for it. */
-static uint64_t
-memif_due(struct port *p)
-{
-	(void)p;
-	return memif_last_waits() ? 0 : UINT64_MAX;
 }
 
 static int
@@ -200,22 +188,24 @@ memif_open(struct port *p, const struct port_conf *conf, char *why, size_t why_l
 		ret = ethdev_open(p, &eth, why, why_len);
 	if (ret != 0)
 		return ret;
-	ret = memif_last_open(((struct ethdev *)p->priv)->port_id);
-	if (ret != 0) {
-		snprintf(why, why_len, "memif: out of memory");
-		ethdev_close(p);
-	} else if (eth.later) {
+	((struct ethdev *)p->priv)->lends = m.zero_copy;
+	memif_hear(true);
+	if (eth.later)
 		check_link(p);
-	}
-	return ret;
+	return 0;
 }
 
 static void
 memif_close(struct port *p)
 {
+	struct ethdev *e = p->priv;
+
 	(void)rte_eal_alarm_cancel(check_link, p); /* waits for one that runs */
-	ethdev_halt(p->priv);
-	memif_last_close();
+	memif_hear(false);
+	ethdev_halt(e);
+	/* the peer, who has just heard of it, takes out what it has not read: nobody says when it is done */
+	if (e->lends)
+		rte_delay_us_sleep(MEMIF_LEND_US);
 	ethdev_close(p);
 }
 
@@ -228,6 +218,6 @@ const struct port_driver drv_memif = {
 	.link_up = ethdev_link_up,
 	.wait_fd = ethdev_wait_fd,
 	.wait_clear = ethdev_wait_clear,
-	.due = memif_due,
+	.due = ethdev_due,
 	.eal_args = memif_eal_args,
 };
