@@ -234,6 +234,13 @@ port_memif__server_killed(void)
 	CHECK_EQ(kill_one(0), 0);
 }
 
+static void
+port_memif__server_killed_zero_copy(void)
+{
+	use(path(), ",zc");
+	CHECK_EQ(kill_one(0), 0);
+}
+
 /* More than one burst that nobody reads, and then the end. */
 static int
 speaks_last(struct rig *r)
@@ -378,6 +385,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(port_memif__without_peer),
 	CHECK_CASE(port_memif__client_killed),
 	CHECK_CASE(port_memif__server_killed),
+	CHECK_CASE(port_memif__server_killed_zero_copy),
 	CHECK_CASE(port_memif__last_words),
 	CHECK_CASE(port_memif__calls_in_a_greeting),
 	CHECK_CASE(port_memif__path_taken),
