@@ -17,12 +17,13 @@ def die_with_parent():
 
 class Process:
     def __init__(self, command, env=None, keep=()):
-        """`keep`: file descriptors that it has too."""
+        """`keep`: file descriptors that it has too. Not a session of its own: for each of those Linux has a group
+        of tasks (autogroup), and leaves a thread of one that is busy on another CPU without its own for seconds."""
         self.command = command
         self.out = tempfile.TemporaryFile('w+', encoding='utf-8', errors='replace')
         self.started = time.monotonic()
         self.popen = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.out,
-                                      stderr=subprocess.STDOUT, start_new_session=True,
+                                      stderr=subprocess.STDOUT, process_group=0,
                                       preexec_fn=die_with_parent, pass_fds=keep,
                                       env=dict(os.environ, **(env or {})))
 
