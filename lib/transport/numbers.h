@@ -61,6 +61,7 @@ enum wr_opcode {		/* enum ibv_wr_opcode */
 	WR_CMP_SWAP = 5,
 	WR_FETCH_ADD = 6,
 	WR_LOCAL_INV = 7,
+	WR_BIND_MW = 8,
 	WR_SEND_INV = 9,
 	WR_OPCODES,		/* the rest is not in this version */
 };
@@ -71,6 +72,7 @@ enum wc_opcode {		/* enum ibv_wc_opcode */
 	WC_RDMA_READ = 2,
 	WC_CMP_SWAP = 3,
 	WC_FETCH_ADD = 4,
+	WC_BIND_MW = 5,
 	WC_LOCAL_INV = 6,
 	WC_RECV = 128,
 	WC_RECV_RDMA_WITH_IMM = 129,
@@ -78,6 +80,7 @@ enum wc_opcode {		/* enum ibv_wc_opcode */
 
 #define WC_GRH 1		/* enum ibv_wc_flags */
 #define WC_WITH_IMM 2
+#define WC_WITH_INV 8
 
 enum wc_status {		/* enum ibv_wc_status */
 	WC_SUCCESS = 0,
@@ -85,6 +88,7 @@ enum wc_status {		/* enum ibv_wc_status */
 	WC_LOC_QP_OP_ERR = 2,
 	WC_LOC_PROT_ERR = 4,
 	WC_WR_FLUSH_ERR = 5,
+	WC_MW_BIND_ERR = 6,
 	WC_BAD_RESP_ERR = 7,
 	WC_LOC_ACCESS_ERR = 8,
 	WC_REM_INV_REQ_ERR = 9,

@@ -47,6 +47,11 @@ struct plx_sq_wqe {
 			uint32_t qkey;
 			uint32_t ah_gen;	/* its generation */
 		} ud;
+		struct {	/* of a window; `rkey` is its key from now on, whose upper 24 bits name it */
+			uint64_t length;	/* bytes from remote_addr on; 0: type 1 is bound to nothing */
+			uint32_t lkey;		/* of the region */
+			uint32_t access;	/* enum ibv_access_flags */
+		} bind;
 	};
 	uint32_t xrc_srqn;	/* XRC: number of the peer's SRQ, for every opcode */
 	uint32_t reserved0;
