@@ -39,7 +39,7 @@ struct plx_stack_config {
 	const char *record;	/* a pcapng file for all frames */
 	const char *socket;	/* not in this version */
 	uint32_t mtu;		/* IP MTU; default 4200, on af_packet the interface's */
-	uint32_t vendor_id;	/* what the device reports */
+	uint32_t vendor_id;	/* what the device reports; default 0xffffff, which is no vendor's */
 	uint32_t vendor_part_id;
 	uint32_t mem_mb;	/* memory for EAL when the stack starts it; default: enough for a port */
 	int eal_running;	/* 1: the program has called rte_eal_init() already */

@@ -14,6 +14,9 @@
 #include "port/spec.h"
 
 #define LIST_ITEM 64
+/* An OUI that no vendor can have, as Soft-RoCE says too: there are programs that take 0 for a device that
+ * could not be asked. */
+#define NO_VENDOR 0xffffff
 
 void
 setting_from_env(struct setting_text *t)
@@ -262,6 +265,7 @@ conf_parse(struct serve_conf *c, const struct setting_text *t, char *why, size_t
 	memset(c, 0, sizeof(*c));
 	c->eng.inline_mode = true;
 	c->eng.num_cores = 1;
+	c->vendor_id = NO_VENDOR;
 	if (!text.port || !*text.port)
 		text.port = "loop";
 	/* the port first: it clears what the others put into its part */

@@ -28,6 +28,8 @@ conf_parse__nothing_given_is_loop_inline(void)
 	CHECK_EQ(conf.eng.net.num_addrs, 0);
 	CHECK_EQ(conf.eng.port.ip_mtu, 0);
 	CHECK(!conf.eng.impair && !conf.eng.record && !conf.counters);
+	CHECK_EQ(conf.vendor_id, 0xffffff);
+	CHECK_EQ(conf.vendor_part_id, 0);
 }
 
 static void
