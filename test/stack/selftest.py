@@ -15,6 +15,7 @@ import time
 
 import matrix
 import pair
+import rdma_core
 import sandbox
 import starved
 from process import Process
@@ -192,11 +193,59 @@ def counting():
     yield 'a tree where nothing ran', total[1] == 1, total
 
 
+SUITE = '''test_a (tests.test_x.T.test_a) ... ok
+test_b (tests.test_x.T.test_b)
+What b is about. ... it prints this
+ok
+test_c (tests.test_x.T.test_c) ... skipped 'There is no "c"'
+test_d (tests.test_x.T.test_d) ... FAIL
+test_e (tests.test_x.T.test_e) ... ERROR
+test_f (tests.test_x.T.test_f) ... %s
+======================================================================
+FAIL: test_d (tests.test_x.T.test_d)
+----------------------------------------------------------------------
+Traceback (most recent call last):
+AssertionError: no d
+
+======================================================================
+ERROR: test_e (tests.test_x.T.test_e)
+----------------------------------------------------------------------
+Traceback (most recent call last):
+OSError: no e
+
+----------------------------------------------------------------------
+Ran 6 tests in 0.1s
+'''
+
+
+def suite():
+    """What rdma_core.py makes of what unittest prints, and of a table."""
+    row = rdma_core.Row
+    table = {'test_x.T.test_' + name: value for name, value in {
+        'a': row('pass', '', ''), 'b': row('pass', '', ''), 'c': row('skip', 'There is no "c"', 'no c'),
+        'd': row('error', 'AssertionError: no d', 'no d'), 'e': row('error', 'OSError: no e', 'no e'),
+        'f': row('pass', '', '')}.items()}
+    for change, text, want in (
+            ({}, SUITE % 'ok', ['test_d: fail']),
+            ({}, SUITE.split('===')[0] % '', ['test_d: fail', 'test_e: error', 'test_f: none']),
+            ({'c': row('skip', 'There is no c', 'no c')}, SUITE % 'ok', ['There is no "c"', 'test_d']),
+            ({'a': row('skip', 'no a', 'no a')}, SUITE % 'ok', ['test_a: pass', 'test_d']),
+            ({'c': row('pass', '', '')}, SUITE % 'ok', ['test_c: skip', 'test_d']),
+            ({'g': row('pass', '', '')}, SUITE % 'ok', ['test_d', 'test_g has a row']),
+            ({'e': row('error', 'OSError: other', 'e')}, SUITE % 'ok', ['test_d', 'OSError: no e'])):
+        changed = dict(table, **{'test_x.T.test_' + name: value for name, value in change.items()})
+        got = list(rdma_core.judge(changed, rdma_core.outcomes(text), text))
+        yield 'suite: %s' % want, len(got) == len(want) and all(w in g for w, g in zip(want, got)), got
+    without = {name: value for name, value in table.items() if not name.endswith('a')}
+    got = list(rdma_core.judge(without, rdma_core.outcomes(SUITE % 'ok'), SUITE))
+    yield 'suite: no row', 'test_a has no row: pass' in got[0], got
+
+
 def main():
     sandbox.enter()
     hosts = sandbox.two_hosts()
     passed = failed = 0
-    for part in (machinery(hosts), starvation(), pairs_are_covered(), counting()):
+    for part in (machinery(hosts), starvation(), pairs_are_covered(), counting(), suite()):
         for what, ok, detail in part:
             passed, failed = passed + ok, failed + (not ok)
             print('%s %s%s' % ('ok  ' if ok else 'FAIL', what, '' if ok else ': %s' % (detail,)),
