@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "mem/cursor.h"
+#include "mem/guarded.h"
 #include "mem/place.h"
 
 uint64_t
@@ -17,6 +18,13 @@ mem_sgl_length(const struct mem_sgl *l)
 	for (uint32_t i = 0; i < l->num_sge; i++)
 		sum += l->sge[i].length;
 	return sum;
+}
+
+/* Usable, and only the copy itself tells how it went. */
+static bool
+elsewhere(enum mem_result res)
+{
+	return res == MEM_NOWHERE || res == MEM_ASK;
 }
 
 enum mem_result
@@ -30,7 +38,7 @@ mem_sgl_check(const struct mr_table *t, const struct mem_sgl *l)
 		if (!s->length)
 			continue;
 		res = mr_check(t, s->lkey, l->pd, l->need, s->addr, s->length, &ptr);
-		if (res != MEM_OK)
+		if (res != MEM_OK && !elsewhere(res))
 			return res;
 	}
 	return MEM_OK;
@@ -67,6 +75,22 @@ move(uint8_t *mem, uint8_t *buf, uint32_t n, bool into)
 		memcpy(buf, mem, n);
 }
 
+/* The same where there is no pointer; what is not usable at all stays what it is. */
+static enum mem_result
+move_elsewhere(enum mem_result res, uint64_t va, uint8_t *buf, uint32_t n, bool into)
+{
+	if (res == MEM_ASK) {
+		if (into ? !mem_guarded_write(va, buf, n) : !mem_guarded_read(va, buf, n))
+			return MEM_BAD_RANGE;
+		return MEM_OK;
+	}
+	if (res != MEM_NOWHERE)
+		return res;
+	if (!into)
+		memset(buf, 0, n);
+	return MEM_OK;
+}
+
 static enum mem_result
 walk(const struct mr_table *t, const struct mem_sgl *l, uint64_t offset, uint8_t *buf, uint32_t len,
      bool into)
@@ -85,9 +109,12 @@ walk(const struct mr_table *t, const struct mem_sgl *l, uint64_t offset, uint8_t
 		if (n > len)
 			n = len;
 		res = mr_check(t, s->lkey, l->pd, l->need, s->addr, s->length, &ptr);
+		if (res == MEM_OK)
+			move(ptr + offset, buf, n, into);
+		else
+			res = move_elsewhere(res, s->addr + offset, buf, n, into);
 		if (res != MEM_OK)
 			return res;
-		move(ptr + offset, buf, n, into);
 		buf += n;
 		len -= n;
 		offset = 0;

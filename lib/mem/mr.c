@@ -109,6 +109,8 @@ key_make(struct mr_table *t, uint32_t index)
 static bool
 desc_ok(const struct mr *d)
 {
+	if (d->outside != MEM_OK && d->outside != MEM_BAD_RANGE)
+		return !d->length;
 	return d->length && d->length - 1 <= UINT64_MAX - d->iova &&
 	       d->length - 1 <= UINTPTR_MAX - (uintptr_t)d->base;
 }
@@ -138,10 +140,11 @@ place_make(struct mr_table *t, uint32_t key)
 	return place_of(t, key);
 }
 
-int
-mr_add(struct mr_table *t, const struct mr *desc, struct mr **out)
+/* 0, -EINVAL, -ENOMEM. Without index and key yet. */
+static int
+mr_make(const struct mr *desc, struct mr **out)
 {
-	struct mr **place, *mr;
+	struct mr *mr;
 
 	if (!desc_ok(desc))
 		return -EINVAL;
@@ -149,6 +152,20 @@ mr_add(struct mr_table *t, const struct mr *desc, struct mr **out)
 	if (!mr)
 		return -ENOMEM;
 	*mr = *desc;
+	if (mr->outside == MEM_OK)
+		mr->outside = MEM_BAD_RANGE;
+	*out = mr;
+	return 0;
+}
+
+int
+mr_add(struct mr_table *t, const struct mr *desc, struct mr **out)
+{
+	struct mr **place, *mr;
+	int rc = mr_make(desc, &mr);
+
+	if (rc < 0)
+		return rc;
 	if (index_take(t, &mr->index))
 		goto free_mr;
 	mr->key = key_make(t, mr->index);
@@ -165,6 +182,29 @@ give_index:
 free_mr:
 	free(mr);
 	return -ENOMEM;
+}
+
+int
+mr_replace(struct mr_table *t, struct mr *mr, const struct mr *desc, bool new_key, struct mr **out)
+{
+	struct mr *next;
+	int rc = mr_make(desc, &next);
+
+	if (rc < 0)
+		return rc;
+	next->index = mr->index;
+	next->key = new_key ? key_make(t, mr->index) : mr->key;
+	t->by_index[mr->index] = next;
+	/* another tag, the same place: the old key ends where the new one begins */
+	__atomic_store_n(place_of(t, next->key), next, __ATOMIC_RELEASE);
+	*out = next;
+	return 0;
+}
+
+void
+mr_discard(struct mr *mr)
+{
+	free(mr);
 }
 
 struct mr *
@@ -209,7 +249,7 @@ mr_check(const struct mr_table *t, uint32_t key, uint32_t pd, uint32_t need, uin
 	if ((mr->access & need) != need)
 		return MEM_BAD_ACCESS;
 	if (len > mr->length || va < mr->iova || va - mr->iova > mr->length - len)
-		return MEM_BAD_RANGE;
+		return mr->outside;
 	*ptr = mr->base + (va - mr->iova);
 	return MEM_OK;
 }

@@ -10,6 +10,7 @@
 #ifndef MEM_MR_H
 #define MEM_MR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,22 +21,27 @@ enum mem_access {		/* the values of enum ibv_access_flags */
 	MEM_REMOTE_ATOMIC = 1 << 3,
 };
 
-struct mr {
-	uint32_t key;
-	uint32_t pd;
-	uint32_t access;	/* enum mem_access */
-	uint32_t index;		/* in the table; the handle that the application knows */
-	uint64_t iova;		/* the address by which the first byte is named */
-	uint64_t length;	/* at least 1 */
-	uint8_t *base;		/* where the first byte lies for this process */
-};
-
 enum mem_result {
 	MEM_OK,
 	MEM_BAD_KEY,		/* no such key, or its tag is another's */
 	MEM_BAD_PD,
 	MEM_BAD_ACCESS,
 	MEM_BAD_RANGE,
+	/* Allowed, and there is no pointer to it. Of regions with local rights alone: peers never meet it. */
+	MEM_NOWHERE,		/* reads as zeros, what is written is lost */
+	MEM_ASK,		/* at `va` of this process, by guarded.h alone: it may not be mapped */
+};
+
+struct mr {
+	uint32_t key;
+	uint32_t pd;
+	uint32_t access;	/* enum mem_access */
+	uint32_t index;		/* in the table */
+	uint64_t iova;		/* the address by which the first byte is named */
+	uint64_t length;	/* at least 1; 0 of a region that is all outside */
+	uint8_t *base;		/* where the first byte lies for this process */
+	enum mem_result outside;	/* what lies outside: MEM_NOWHERE, MEM_ASK; else MEM_BAD_RANGE */
+	void *owner;		/* the control side's, who may look by mr_find() too */
 };
 
 struct mr_table;
@@ -48,7 +54,16 @@ void mr_table_free(struct mr_table *t);
  * 0, -ENOMEM when the table is full or memory is out, -EINVAL for an empty or a wrapping range. */
 int mr_add(struct mr_table *t, const struct mr *desc, struct mr **out);
 
-/* Control thread. By the handle; NULL when there is none. */
+/*
+ * Control thread. Puts a region as *desc says (all but key and index) into the place of `mr`, with the same
+ * index, and the same key or one of another tag. One store: every look-up finds the one or the other, whole.
+ * A core may still use `mr` until it passes a quiet point; then mr_discard() frees it. 0, -ENOMEM, -EINVAL as
+ * mr_add(), and nothing has changed.
+ */
+int mr_replace(struct mr_table *t, struct mr *mr, const struct mr *desc, bool new_key, struct mr **out);
+void mr_discard(struct mr *mr);
+
+/* Control thread. By the index; NULL when there is none. */
 struct mr *mr_by_index(const struct mr_table *t, uint32_t index);
 
 /* Control thread. After mr_unpublish no new look-up finds it; mr_release frees it and is called
@@ -61,7 +76,8 @@ const struct mr *mr_find(const struct mr_table *t, uint32_t key);
 
 /*
  * Core. May `len` bytes at `va` be used by `key` from protection domain `pd` with the rights `need`
- * (enum mem_access)? The range test cannot overflow (C12). On MEM_OK *ptr is the first byte.
+ * (enum mem_access)? The range test cannot overflow (C12). On MEM_OK *ptr is the first byte; any other
+ * result leaves it alone.
  */
 enum mem_result mr_check(const struct mr_table *t, uint32_t key, uint32_t pd, uint32_t need,
 			 uint64_t va, uint64_t len, uint8_t **ptr);

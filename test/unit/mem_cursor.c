@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Unit tests of lib/mem/cursor.c and place.h: every offset and length of a list, and its end. */
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "check.h"
 #include "mem/cursor.h"
+#include "mem/guarded.h"
 #include "mem/place.h"
 
 static uint8_t memory[512], image[512], buf[512];
@@ -134,10 +136,69 @@ mem_place__every_alignment(void)
 	}
 }
 
+/* The middle of a list in a region of `outside`; `va` is where that piece lies. */
+static void
+set_outside(struct fixture *f, enum mem_result outside, const void *va)
+{
+	struct mr d = { .pd = 1, .access = MEM_LOCAL_WRITE, .outside = outside }, *mr;
+
+	set_up(f, MEM_LOCAL_WRITE);
+	mr_add(f->t, &d, &mr);
+	f->sge[2] = (struct plx_sge){ (uintptr_t)va, 100, mr->key };
+}
+
+static void
+mem_sgl__nowhere_reads_zeros_and_forgets(void)
+{
+	struct fixture f;
+	uint8_t zeros[100] = { 0 };
+	uint32_t key;
+
+	set_outside(&f, MEM_NOWHERE, (void *)1);
+	CHECK_EQ(mem_sgl_check(f.t, &f.l), MEM_OK);
+	memset(buf, 0xee, sizeof(buf));
+	CHECK_EQ(mem_sgl_write(f.t, &f.l, 0, buf, 140), MEM_OK);
+	memset(buf, 0x77, sizeof(buf));
+	CHECK_EQ(mem_sgl_read(f.t, &f.l, 0, buf, 140), MEM_OK);
+	CHECK(buf[6] == 0xee && buf[107] == 0xee && buf[140] == 0x77);
+	CHECK_MEM(buf + 7, zeros, 100);
+	CHECK(!mem_sgl_whole(f.t, &f.l, 7, 10, &key));
+	mr_table_free(f.t);
+}
+
+/* What is mapped is reached, what is not is an error and no signal; also what may not be written. */
+static void
+mem_sgl__ask_before_touching(void)
+{
+	uint8_t *two = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct fixture f;
+	uint32_t key;
+
+	CHECK(two != MAP_FAILED && mem_guarded_works());
+	set_outside(&f, MEM_ASK, two + 4000);
+	memset(buf, 0x11, sizeof(buf));
+	CHECK_EQ(mem_sgl_write(f.t, &f.l, 0, buf, 140), MEM_OK);
+	CHECK(two[3999] == 0 && two[4000] == 0x11 && two[4099] == 0x11 && two[4100] == 0);
+	CHECK_EQ(mem_sgl_read(f.t, &f.l, 7, image, 100), MEM_OK);
+	CHECK_MEM(image, buf, 100);
+	CHECK(!mem_sgl_whole(f.t, &f.l, 7, 10, &key));
+	CHECK_EQ(mprotect(two + 4096, 4096, PROT_READ), 0);
+	CHECK_EQ(mem_sgl_write(f.t, &f.l, 0, buf, 140), MEM_BAD_RANGE);
+	CHECK_EQ(mem_sgl_read(f.t, &f.l, 7, image, 100), MEM_OK);
+	CHECK_EQ(munmap(two + 4096, 4096), 0);
+	CHECK_EQ(mem_sgl_check(f.t, &f.l), MEM_OK);	/* the copy tells */
+	CHECK_EQ(mem_sgl_read(f.t, &f.l, 0, image, 140), MEM_BAD_RANGE);
+	CHECK_EQ(mem_sgl_read(f.t, &f.l, 0, image, 100), MEM_OK);
+	CHECK_EQ(munmap(two, 4096), 0);
+	mr_table_free(f.t);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(mem_sgl_read__all_offsets),
 	CHECK_CASE(mem_sgl_write__all_offsets),
 	CHECK_CASE(mem_sgl_check__rights),
+	CHECK_CASE(mem_sgl__nowhere_reads_zeros_and_forgets),
+	CHECK_CASE(mem_sgl__ask_before_touching),
 	CHECK_CASE(mem_sgl_length__does_not_wrap),
 	CHECK_CASE(mem_place__every_alignment),
 };

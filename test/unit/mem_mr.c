@@ -138,12 +138,87 @@ mr_add__keys_are_distinct_until_full(void)
 	mr_table_free(t);
 }
 
+static void
+mr_replace__the_old_or_the_new_under_one_index(void)
+{
+	struct mr_table *t = mr_table_new(4);
+	struct mr d = desc(0x1000, 4096), *old, *mr;
+	uint32_t key;
+	uint8_t *p = NULL;
+
+	CHECK_EQ(mr_add(t, &d, &old), 0);
+	key = old->key;
+	d.pd = 8;
+	d.access = MEM_REMOTE_READ;
+	CHECK_EQ(mr_replace(t, old, &d, false, &mr), 0);
+	CHECK(mr->key == key && mr->index == old->index && mr_by_index(t, mr->index) == mr);
+	CHECK_EQ(old->pd, 7);	/* a core may be reading it */
+	mr_discard(old);
+	CHECK_EQ(mr_check(t, key, 7, 0, 0x1000, 1, &p), MEM_BAD_PD);
+	CHECK_EQ(mr_check(t, key, 8, MEM_LOCAL_WRITE, 0x1000, 1, &p), MEM_BAD_ACCESS);
+	CHECK_EQ(mr_check(t, key, 8, MEM_REMOTE_READ, 0x1000, 1, &p), MEM_OK);
+	old = mr;
+	d = desc(0x5000, 64);
+	d.base = memory + 64;
+	CHECK_EQ(mr_replace(t, old, &d, true, &mr), 0);
+	mr_discard(old);
+	CHECK(mr->key != key && mr->key >> 8 == key >> 8);
+	CHECK_EQ(mr_check(t, key, 7, 0, 0x5000, 1, &p), MEM_BAD_KEY);
+	CHECK_EQ(mr_check(t, mr->key, 7, 0, 0x5000, 64, &p), MEM_OK);
+	CHECK(p == memory + 64);
+	mr_table_free(t);
+}
+
+static void
+mr_replace__failure_changes_nothing(void)
+{
+	struct mr_table *t = mr_table_new(4);
+	struct mr d = desc(0x1000, 4096), *mr, *other = NULL;
+	uint8_t *p;
+
+	CHECK_EQ(mr_add(t, &d, &mr), 0);
+	d.length = 0;
+	CHECK_EQ(mr_replace(t, mr, &d, true, &other), -EINVAL);
+	CHECK(!other && mr_by_index(t, mr->index) == mr && mr_find(t, mr->key) == mr);
+	CHECK_EQ(mr_check(t, mr->key, 7, 0, 0x1fff, 1, &p), MEM_OK);
+	mr_table_free(t);
+}
+
+/* A region that is all outside: locally at any address, and never a peer's. */
+static void
+mr_check__regions_without_a_range(void)
+{
+	static const enum mem_result kind[] = { MEM_NOWHERE, MEM_ASK };
+	static const uint64_t va[] = { 0, 1, 0x1000, UINT64_MAX };
+
+	for (size_t k = 0; k < 2; k++) {
+		struct mr_table *t = mr_table_new(8);
+		struct mr d = { .pd = 7, .access = MEM_LOCAL_WRITE, .outside = kind[k] }, *mr;
+		uint8_t *p = memory;
+
+		CHECK_EQ(mr_add(t, &d, &mr), 0);
+		for (size_t i = 0; i < 4; i++) {
+			CHECK_EQ(mr_check(t, mr->key, 7, MEM_LOCAL_WRITE, va[i], 1, &p), kind[k]);
+			CHECK_EQ(mr_check(t, mr->key, 7, 0, va[i], UINT32_MAX, &p), kind[k]);
+			CHECK_EQ(mr_check(t, mr->key, 7, MEM_REMOTE_READ, va[i], 1, &p), MEM_BAD_ACCESS);
+			CHECK_EQ(mr_check(t, mr->key, 8, 0, va[i], 1, &p), MEM_BAD_PD);
+		}
+		CHECK(p == memory);
+		d.length = 1;
+		CHECK_EQ(mr_add(t, &d, &mr), -EINVAL);
+		mr_table_free(t);
+	}
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(mr_check__range_edges),
 	CHECK_CASE(mr_check__range_at_the_top_of_the_address_space),
 	CHECK_CASE(mr_check__rights_and_domain),
 	CHECK_CASE(mr_unpublish__old_keys_stay_dead),
 	CHECK_CASE(mr_add__keys_are_distinct_until_full),
+	CHECK_CASE(mr_replace__the_old_or_the_new_under_one_index),
+	CHECK_CASE(mr_replace__failure_changes_nothing),
+	CHECK_CASE(mr_check__regions_without_a_range),
 };
 
 CHECK_MAIN(cases)
