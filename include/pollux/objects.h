@@ -56,7 +56,8 @@ struct plx_wq {
 	uint32_t max_wr;		/* granted; the queue is full at this many, whatever the ring */
 	uint32_t max_sge;
 	uint32_t max_inline;		/* bytes; 0 for a receive queue */
-	uint8_t pad_post[PLX_CACHE_LINE - 44];
+	uint32_t single;		/* 1: one thread at a time posts, so that nobody takes `lock` */
+	uint8_t pad_post[PLX_CACHE_LINE - 48];
 	/* written by pollers under their CQ's lock, released to posters; of a shared receive queue ctl->head
 	 * as a poster last saw it, under `lock` */
 	uint32_t head;			/* WQEs whose slots are free again; free-running */

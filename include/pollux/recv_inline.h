@@ -85,7 +85,7 @@ plx_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **ba
 		*bad_wr = wr;
 		return err;
 	}
-	__plx_lock(&rq->lock);
+	__plx_wq_lock(rq);
 	for (tail = rq->tail; wr; wr = wr->next, tail++) {
 		err = __plx_recv_one(rq, tail, wr);
 		if (__plx_unlikely(err)) {
@@ -97,7 +97,7 @@ plx_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **ba
 		rq->tail = tail;
 		rung = __plx_recv_publish(pqp, tail, &asleep);
 	}
-	__plx_unlock(&rq->lock);
+	__plx_wq_unlock(rq);
 	if (__plx_unlikely(rung))
 		__plx_kick(pqp->core, rq->ctl, asleep, PLX_DRIVE_POST);
 	return err;
@@ -143,7 +143,7 @@ plx_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_w
 		*bad_wr = wr;
 		return err;
 	}
-	__plx_lock(&wq->lock);
+	__plx_wq_lock(wq);
 	for (tail = wq->tail; wr; wr = wr->next, tail++) {
 		err = __plx_srq_recv_one(wq, tail, wr);
 		if (__plx_unlikely(err)) {
@@ -155,7 +155,7 @@ plx_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_w
 		wq->tail = tail;
 		__atomic_store_n(&wq->ctl->tail, tail, __ATOMIC_RELEASE);
 	}
-	__plx_unlock(&wq->lock);
+	__plx_wq_unlock(wq);
 	return err;
 }
 

@@ -81,8 +81,34 @@ int plx_get_pkey_index(struct ibv_context *context, uint8_t port_num, __be16 pke
 /* ---- protection domains and memory ---- */
 
 struct ibv_pd *plx_alloc_pd(struct ibv_context *context);
-/* EBUSY while an object uses it. */
+/* Also of a parent domain. EBUSY while an object, or a parent domain, uses it. */
 int plx_dealloc_pd(struct ibv_pd *pd);
+
+/*
+ * The word that what is made with it is used by one thread at a time: its queues take no locks. It counts in
+ * a parent domain. NULL: errno EINVAL (comp_mask is not 0), ENOMEM.
+ */
+struct ibv_td *plx_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *init_attr);
+/* EBUSY while a parent domain uses it. */
+int plx_dealloc_td(struct ibv_td *td);
+
+/* What an allocator of a parent domain is asked for: the memory of the object itself. Its rings are the
+ * stack's. */
+enum plx_resource {
+	PLX_RESOURCE_QP = 1,
+	PLX_RESOURCE_CQ = 2,
+	PLX_RESOURCE_SRQ = 3,
+};
+
+/*
+ * One that is used wherever attr->pd is, with which it shares everything, and has a thread domain (or none)
+ * and perhaps an allocator: QPs, SRQs and extended CQs on it lie in memory that alloc() gives, and free()
+ * gets back when they are destroyed. IBV_ALLOCATOR_USE_DEFAULT leaves one to the library; NULL, or an
+ * address that is not of the alignment asked for, fails its creation with ENOMEM. NULL: errno EINVAL (no PD,
+ * PD or TD of another context, unknown bits, ALLOCATORS without both functions), ENOMEM.
+ */
+struct ibv_pd *plx_alloc_parent_domain(struct ibv_context *context,
+				       struct ibv_parent_domain_init_attr *attr);
 
 /*
  * Any memory. Optional access bits (IBV_ACCESS_OPTIONAL_RANGE) are accepted. NULL: errno EINVAL
@@ -339,6 +365,9 @@ plx_open_device(struct ibv_device *device)
 #define ibv_get_pkey_index plx_get_pkey_index
 #define ibv_alloc_pd plx_alloc_pd
 #define ibv_dealloc_pd plx_dealloc_pd
+#define ibv_alloc_td plx_alloc_td
+#define ibv_dealloc_td plx_dealloc_td
+#define ibv_alloc_parent_domain plx_alloc_parent_domain
 #define ibv_reg_mr plx_reg_mr
 #define ibv_reg_mr_iova plx_reg_mr_iova
 #define ibv_reg_mr_iova2 plx_reg_mr_iova2

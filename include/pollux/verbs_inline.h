@@ -47,6 +47,20 @@ __plx_unlock(uint32_t *lock)
 	__atomic_store_n(lock, 0u, __ATOMIC_RELEASE);
 }
 
+/* A queue of a thread domain has one user at a time: the program sees to that. */
+static inline void
+__plx_wq_lock(struct plx_wq *wq)
+{
+	if (!__plx_unlikely(wq->single))
+		__plx_lock(&wq->lock);
+}
+
+static inline void
+__plx_wq_unlock(struct plx_wq *wq)
+{
+	__plx_unlock(&wq->lock);	/* which is 0 already where nobody took it */
+}
+
 /*
  * After a doorbell. A core that others drive is driven now; when another thread has it and has not
  * seen the bell, the core's sleeping thread must. `asleep` is what plx_bell_publish() said.
@@ -191,6 +205,13 @@ __plx_send_write(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
 	return 0;
 }
 
+/* A parent domain and what it was made of are one PD. */
+static inline int
+__plx_same_pd(const struct plx_qp *qp, const struct ibv_ah *ah)
+{
+	return ah && (ah->pd == qp->v.qp.pd || ah->pd->handle == qp->v.qp.pd->handle);
+}
+
 /*
  * The same for a datagram. It says itself where it goes, and it is one packet: more than the MTU is refused
  * (B30). 0, EINVAL (also for an address handle of another PD), or ENOMEM when the queue is full.
@@ -202,7 +223,7 @@ __plx_send_dgram(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr,
 	struct ibv_ah *ah = wr->wr.ud.ah;
 	int err;
 
-	if (!(op & qp->dgram_opcodes) || !ah || ah->pd != qp->v.qp.pd)
+	if (!(op & qp->dgram_opcodes) || !__plx_same_pd(qp, ah))
 		return EINVAL;
 	err = __plx_send_check(qp, wr, op);
 	if (!err)
@@ -276,7 +297,7 @@ plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **ba
 		*bad_wr = wr;
 		return err;
 	}
-	__plx_lock(&sq->lock);
+	__plx_wq_lock(sq);
 	for (tail = sq->tail; wr; wr = wr->next, tail++) {
 		err = __plx_send_one(pqp, tail, wr);
 		if (__plx_unlikely(err)) {
@@ -291,7 +312,7 @@ plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **ba
 		asleep = plx_bell_publish(pqp->core->bell, sq->ctl, tail, qp->handle, PLX_BELL_SQ);
 		rung = 1;
 	}
-	__plx_unlock(&sq->lock);
+	__plx_wq_unlock(sq);
 	if (rung)
 		__plx_kick(pqp->core, sq->ctl, asleep, how);
 	return err;

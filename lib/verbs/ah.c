@@ -34,6 +34,7 @@ plx_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	ah->pub.ah.pd = pd;
 	ah->pub.ah.handle = msg.ah;
 	ah->pub.gen = msg.ah_gen;
+	verbs_pd_hold(pd);
 	return &ah->pub.ah;
 }
 
@@ -43,9 +44,11 @@ plx_destroy_ah(struct ibv_ah *ah)
 	struct ctl_destroy_ah msg = { .ah = ah->handle };
 	int err = verbs_call(ah->context, CTL_DESTROY_AH, &msg);
 
-	if (!err)
-		free(ah);
-	return -err;
+	if (err)
+		return -err;
+	verbs_pd_let_go(ah->pd);
+	free(ah);
+	return 0;
 }
 
 static bool

@@ -49,4 +49,7 @@ verbs_ops_fill(struct verbs_context *vctx)
 	vctx->open_qp = plx_open_qp;
 	vctx->open_xrcd = plx_open_xrcd;
 	vctx->close_xrcd = plx_close_xrcd;
+	vctx->alloc_td = plx_alloc_td;
+	vctx->dealloc_td = plx_dealloc_td;
+	vctx->alloc_parent_domain = plx_alloc_parent_domain;
 }

@@ -72,6 +72,7 @@ reg(struct verbs_mr *mr, struct ibv_pd *pd, void *addr, size_t length, uint64_t 
 		.lkey = msg.lkey,
 		.rkey = msg.rkey,
 	};
+	verbs_pd_hold(pd);
 	return 0;
 }
 
@@ -107,7 +108,9 @@ plx_dereg_mr(struct ibv_mr *mr)
 	struct ctl_dereg_mr msg = { .mr = mr->handle };
 	int err = verbs_call(mr->context, CTL_DEREG_MR, &msg);
 
-	if (!err)
-		free(mr);
-	return -err;
+	if (err)
+		return -err;
+	verbs_pd_let_go(mr->pd);
+	free(mr);
+	return 0;
 }

@@ -163,13 +163,24 @@ qp_map(struct verbs_ctx *ctx, struct verbs_qp *qp, const struct ctl_create_qp *m
 }
 
 struct verbs_qp *
-verbs_qp_new(void)
+verbs_qp_new(struct ibv_pd *pd)
 {
-	struct verbs_qp *qp = aligned_alloc(_Alignof(struct verbs_qp), sizeof(*qp));
+	bool theirs;
+	struct verbs_qp *qp = verbs_pd_new(pd, sizeof(*qp), _Alignof(struct verbs_qp), PLX_RESOURCE_QP,
+					   &theirs);
 
-	if (qp)
-		memset(qp, 0, sizeof(*qp));
+	if (!qp)
+		return NULL;
+	qp->pub.v.qp.pd = pd;
+	qp->theirs = theirs;
+	qp->pub.sq.single = qp->pub.rq.single = verbs_pd_single(pd);
 	return qp;
+}
+
+static void
+qp_memory_free(struct verbs_qp *qp)
+{
+	verbs_pd_free(qp->pub.v.qp.pd, qp, PLX_RESOURCE_QP, qp->theirs);
 }
 
 void
@@ -199,11 +210,10 @@ verbs_qp_fill(struct verbs_qp *qp, struct ibv_context *context, const struct ibv
 
 /* What the stack granted. */
 static void
-qp_granted(struct verbs_qp *qp, struct ibv_pd *pd, const struct ctl_create_qp *msg)
+qp_granted(struct verbs_qp *qp, const struct ctl_create_qp *msg)
 {
 	struct ibv_qp *q = &qp->pub.v.qp;
 
-	q->pd = pd;
 	q->handle = msg->qp;
 	q->qp_num = msg->qp_num;
 	qp->init.cap = (struct ibv_qp_cap){
@@ -220,7 +230,7 @@ verbs_qp_free(struct verbs_qp *qp)
 {
 	pthread_cond_destroy(&qp->pub.v.qp.cond);
 	pthread_mutex_destroy(&qp->pub.v.qp.mutex);
-	free(qp);
+	qp_memory_free(qp);
 }
 
 /* An empty poll of its CQs must drive the QP's core too. */
@@ -261,16 +271,19 @@ qp_create(struct ibv_pd *pd, const struct ibv_qp_init_attr *init, struct verbs_q
 			 init->cap.max_send_sge, has_rq(init) ? init->cap.max_recv_sge : 0,
 			 init->cap.max_inline_data },
 	};
-	struct verbs_qp *qp = verbs_qp_new();
+	struct verbs_qp *qp = verbs_qp_new(pd);
 	struct ctl_destroy_qp undo;
-	int err = qp ? verbs_call(pd->context, CTL_CREATE_QP, &msg) : -ENOMEM;
+	int err;
 
+	if (!qp)
+		return -ENOMEM;
+	err = verbs_call(pd->context, CTL_CREATE_QP, &msg);
 	if (err) {
-		free(qp);
+		qp_memory_free(qp);
 		return err;
 	}
 	verbs_qp_fill(qp, pd->context, init);
-	qp_granted(qp, pd, &msg);
+	qp_granted(qp, &msg);
 	err = qp_map(ctx, qp, &msg);
 	if (!err && qp->pub.dgram_opcodes)
 		err = qp_ask_mtu(pd, qp);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which receives do several QPs share? Shared receive queues; control verbs, on application threads. */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "verbs/verbs_priv.h"
 
@@ -66,10 +64,30 @@ srq_fill(struct ibv_srq *s, struct ibv_pd *pd, void *srq_context, const struct c
 {
 	s->context = pd->context;
 	s->srq_context = srq_context;
-	s->pd = pd;
 	s->handle = msg->srq;
 	pthread_mutex_init(&s->mutex, NULL);
 	pthread_cond_init(&s->cond, NULL);
+}
+
+static struct verbs_srq *
+srq_new(struct ibv_pd *pd)
+{
+	bool theirs;
+	struct verbs_srq *srq = verbs_pd_new(pd, sizeof(*srq), _Alignof(struct verbs_srq), PLX_RESOURCE_SRQ,
+					     &theirs);
+
+	if (!srq)
+		return NULL;
+	srq->pub.srq.pd = pd;
+	srq->theirs = theirs;
+	srq->pub.wq.single = verbs_pd_single(pd);
+	return srq;
+}
+
+static void
+srq_memory_free(struct verbs_srq *srq)
+{
+	verbs_pd_free(srq->pub.srq.pd, srq, PLX_RESOURCE_SRQ, srq->theirs);
 }
 
 static void
@@ -77,22 +95,24 @@ srq_free(struct verbs_srq *srq)
 {
 	pthread_cond_destroy(&srq->pub.srq.cond);
 	pthread_mutex_destroy(&srq->pub.srq.mutex);
-	free(srq);
+	srq_memory_free(srq);
 }
 
 static int
 srq_create(struct ibv_pd *pd, void *srq_context, struct ctl_create_srq *msg, struct verbs_srq **out)
 {
 	struct verbs_ctx *ctx = verbs_ctx_of(pd->context);
-	struct verbs_srq *srq = aligned_alloc(_Alignof(struct verbs_srq), sizeof(*srq));
+	struct verbs_srq *srq = srq_new(pd);
 	struct ctl_destroy_srq undo;
-	int err = srq ? verbs_call(pd->context, CTL_CREATE_SRQ, msg) : -ENOMEM;
+	int err;
 
+	if (!srq)
+		return -ENOMEM;
+	err = verbs_call(pd->context, CTL_CREATE_SRQ, msg);
 	if (err) {
-		free(srq);
+		srq_memory_free(srq);
 		return err;
 	}
-	memset(srq, 0, sizeof(*srq));
 	srq_fill(&srq->pub.srq, pd, srq_context, msg);
 	srq->pub.gen = msg->srq_gen;
 	err = ring_map(ctx, &srq->pub.wq, &msg->wq, msg->max_wr, msg->max_sge);

@@ -59,8 +59,22 @@ struct verbs_ctx {
 	struct list_node node;		/* open contexts of the process */
 };
 
+struct verbs_td {
+	struct ibv_td td;
+	uint32_t users;			/* parent domains; atomic */
+};
+
 struct verbs_pd {
 	struct ibv_pd pd;
+	uint32_t users;			/* parent domains and objects on it; atomic */
+	/* of a parent domain, which has the handle of its PD */
+	struct ibv_pd *base;		/* what it was made of; NULL: a PD itself */
+	struct verbs_td *td;		/* or NULL */
+	/* the program's allocator, or NULL */
+	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size, size_t alignment,
+		       uint64_t resource_type);
+	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr, uint64_t resource_type);
+	void *pd_context;
 };
 
 struct verbs_ah {
@@ -92,11 +106,13 @@ struct verbs_qp {
 	struct plx_qp pub;
 	struct ibv_qp_init_attr init;	/* as granted, for query_qp */
 	uint32_t async_delivered;
+	bool theirs;			/* its memory is of the program's allocator */
 };
 
 struct verbs_srq {
 	struct plx_srq pub;
 	bool xrc;
+	bool theirs;			/* its memory is of the program's allocator */
 	uint32_t number;		/* XRC: by which peers name it */
 	uint32_t async_delivered;
 };
@@ -160,12 +176,32 @@ void verbs_evq_purge(struct verbs_evq *q);
 /* The `deliver` of a context's async fd: struct plx_async_event to struct ibv_async_event. */
 bool verbs_async_deliver(struct ibv_context *context, const void *record, void *out);
 
+/* pd.c */
+
+static inline struct verbs_pd *
+verbs_pd_of(struct ibv_pd *pd)
+{
+	return (struct verbs_pd *)pd;
+}
+
+/* An object on the PD, or parent domain, begins and ends; it cannot be freed between. Any thread. */
+void verbs_pd_hold(struct ibv_pd *pd);
+void verbs_pd_let_go(struct ibv_pd *pd);
+/* Are its objects used by one thread at a time, so that they need no locks? False for NULL. */
+bool verbs_pd_single(struct ibv_pd *pd);
+/*
+ * Zeroed memory for an object on `pd` (which it holds; NULL: on none), by the allocator of a parent domain
+ * that has one: then *theirs. NULL: out of memory, or the allocator gave none.
+ */
+void *verbs_pd_new(struct ibv_pd *pd, size_t size, size_t alignment, enum plx_resource type, bool *theirs);
+void verbs_pd_free(struct ibv_pd *pd, void *object, enum plx_resource type, bool theirs);
+
 /* qp.c */
 
 struct verbs_qp *verbs_qp_find(struct verbs_ctx *ctx, uint32_t handle, uint32_t gen);
 /* Zeroed, aligned; then what the program said of it, and the context's table knows it by its handle. 0 or
- * -ENOMEM. verbs_qp_free() for one that is filled and not published. */
-struct verbs_qp *verbs_qp_new(void);
+ * -ENOMEM. verbs_qp_free() for one that is filled and not published. `pd` may be NULL. */
+struct verbs_qp *verbs_qp_new(struct ibv_pd *pd);
 void verbs_qp_fill(struct verbs_qp *qp, struct ibv_context *context, const struct ibv_qp_init_attr *init);
 int verbs_qp_publish(struct verbs_ctx *ctx, struct verbs_qp *qp);
 void verbs_qp_free(struct verbs_qp *qp);

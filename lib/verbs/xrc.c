@@ -18,7 +18,7 @@ target_new(struct ibv_context *context, const struct target *t, struct ibv_qp **
 {
 	const struct ibv_qp_init_attr init = { .qp_context = t->qp_context, .qp_type = IBV_QPT_XRC_RECV };
 	struct ctl_destroy_qp undo = { .qp = t->handle };
-	struct verbs_qp *qp = verbs_qp_new();
+	struct verbs_qp *qp = verbs_qp_new(NULL);
 	int err = -ENOMEM;
 
 	if (qp) {
