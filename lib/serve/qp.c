@@ -112,6 +112,7 @@ qp_alloc(void)
 		return NULL;
 	}
 	memset(q->e.qp, 0, size);
+	list_init(&q->mcasts);
 	return q;
 }
 
@@ -182,7 +183,6 @@ static void
 hold(struct qpair *q, struct client *cl, struct pd *pd, struct cqueue *scq, struct cqueue *rcq,
      struct squeue *srq)
 {
-	list_init(&q->mcasts);
 	q->client = cl;
 	q->pd = pd;
 	q->send_cq = scq;

@@ -247,6 +247,7 @@ serve_open_qp__outlives_its_maker(void)
 	struct ctl_client maker, third;
 	struct plx_cqe s, r;
 	uint32_t mine, theirs, third_xrcd, h1, h2, h3;
+	struct ctl_mcast in_group = { .gid = { [10] = 0xff, [11] = 0xff, 239, 1, 2, 3 } };
 	struct named srq;
 	struct conn c;
 	int fd = some_file();
@@ -265,6 +266,9 @@ serve_open_qp__outlives_its_maker(void)
 	CHECK_EQ(open_target(&w.cl, mine, c.tgt.qp_num, &h2), 0);
 	CHECK_EQ(open_target(&third, third_xrcd, c.tgt.qp_num, &h3), 0);
 	CHECK(h1 != h2 && h1 != c.tgt.qp);
+	in_group.qp = h1;
+	CHECK_EQ(call(CTL_ATTACH_MCAST, &in_group), -EINVAL);
+	CHECK_EQ(call(CTL_DETACH_MCAST, &in_group), -EINVAL);
 	CHECK_EQ(destroy(&third, h1), -EINVAL);		/* not its handle */
 	CHECK_EQ(destroy(&w.cl, h1), 0);
 	CHECK_EQ(close_xrcd(&w.cl, mine), -EBUSY);
