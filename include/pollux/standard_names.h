@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The standard names of the verbs mean Pollux: included by <pollux/verbs.h>, at its end, unless
+ * PLX_NO_STANDARD_NAMES is defined.
+ */
+#ifndef POLLUX_STANDARD_NAMES_H
+#define POLLUX_STANDARD_NAMES_H
+
+/* these are macros of rdma-core's header already */
+#undef ibv_get_device_list
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+#define ibv_get_device_list plx_get_device_list
+#define ibv_free_device_list plx_free_device_list
+#define ibv_get_device_name plx_get_device_name
+#define ibv_get_device_index plx_get_device_index
+#define ibv_get_device_guid plx_get_device_guid
+#define ibv_open_device plx_open_device
+#define ibv_close_device plx_close_device
+#define ibv_query_device plx_query_device
+#define ibv_query_device_ex plx_query_device_ex
+#define ibv_query_port plx_query_port
+#define ibv_query_gid plx_query_gid
+#define ibv_query_gid_ex plx_query_gid_ex
+#define ibv_query_gid_table plx_query_gid_table
+#define ibv_query_pkey plx_query_pkey
+#define ibv_get_pkey_index plx_get_pkey_index
+#define ibv_alloc_pd plx_alloc_pd
+#define ibv_dealloc_pd plx_dealloc_pd
+#define ibv_alloc_td plx_alloc_td
+#define ibv_dealloc_td plx_dealloc_td
+#define ibv_alloc_parent_domain plx_alloc_parent_domain
+#define ibv_reg_mr plx_reg_mr
+#define ibv_reg_mr_iova plx_reg_mr_iova
+#define ibv_reg_mr_iova2 plx_reg_mr_iova2
+#define ibv_dereg_mr plx_dereg_mr
+#define ibv_open_xrcd plx_open_xrcd
+#define ibv_close_xrcd plx_close_xrcd
+#define ibv_create_comp_channel plx_create_comp_channel
+#define ibv_destroy_comp_channel plx_destroy_comp_channel
+#define ibv_create_cq plx_create_cq
+#define ibv_destroy_cq plx_destroy_cq
+#define ibv_get_cq_event plx_get_cq_event
+#define ibv_ack_cq_events plx_ack_cq_events
+#define ibv_create_qp plx_create_qp
+#define ibv_create_qp_ex plx_create_qp_ex
+#define ibv_open_qp plx_open_qp
+#define ibv_modify_qp plx_modify_qp
+#define ibv_query_qp plx_query_qp
+#define ibv_destroy_qp plx_destroy_qp
+#define ibv_qp_to_qp_ex plx_qp_to_qp_ex
+#define ibv_query_qp_data_in_order plx_query_qp_data_in_order
+#define ibv_create_srq plx_create_srq
+#define ibv_create_srq_ex plx_create_srq_ex
+#define ibv_get_srq_num plx_get_srq_num
+#define ibv_modify_srq plx_modify_srq
+#define ibv_query_srq plx_query_srq
+#define ibv_destroy_srq plx_destroy_srq
+#define ibv_get_async_event plx_get_async_event
+#define ibv_ack_async_event plx_ack_async_event
+#define ibv_fork_init plx_fork_init
+#define ibv_is_fork_initialized plx_is_fork_initialized
+#define ibv_wc_status_str plx_wc_status_str
+#define ibv_node_type_str plx_node_type_str
+#define ibv_port_state_str plx_port_state_str
+#define ibv_event_type_str plx_event_type_str
+#define ibv_rate_to_mult plx_rate_to_mult
+#define mult_to_ibv_rate plx_mult_to_rate
+#define ibv_rate_to_mbps plx_rate_to_mbps
+#define mbps_to_ibv_rate plx_mbps_to_rate
+#define ibv_post_send plx_post_send
+#define ibv_post_recv plx_post_recv
+#define ibv_post_srq_recv plx_post_srq_recv
+#define ibv_poll_cq plx_poll_cq
+#define ibv_req_notify_cq plx_req_notify_cq
+
+#define ibv_create_ah plx_create_ah
+#define ibv_init_ah_from_wc plx_init_ah_from_wc
+#define ibv_create_ah_from_wc plx_create_ah_from_wc
+#define ibv_destroy_ah plx_destroy_ah
+#define ibv_attach_mcast plx_attach_mcast
+#define ibv_detach_mcast plx_detach_mcast
+#define ibv_resize_cq plx_resize_cq
+#define ibv_modify_cq plx_modify_cq
+#define ibv_rereg_mr plx_rereg_mr
+#define ibv_reg_dmabuf_mr plx_reg_dmabuf_mr
+#define ibv_import_device plx_import_device
+#define ibv_import_pd plx_import_pd
+#define ibv_unimport_pd plx_unimport_pd
+#define ibv_import_mr plx_import_mr
+#define ibv_unimport_mr plx_unimport_mr
+#define ibv_import_dm plx_import_dm
+#define ibv_unimport_dm plx_unimport_dm
+#define ibv_set_ece plx_set_ece
+#define ibv_query_ece plx_query_ece
+#define ibv_resolve_eth_l2_from_gid plx_resolve_eth_l2_from_gid
+
+#endif
