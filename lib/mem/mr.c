@@ -236,20 +236,33 @@ mr_find(const struct mr_table *t, uint32_t key)
 	return mr && mr->key == key ? mr : NULL;
 }
 
+static inline enum mem_result
+check_rights(const struct mr *mr, uint32_t pd, uint32_t need)
+{
+	if (!mr)
+		return MEM_BAD_KEY;
+	if (mr->pd != pd)
+		return MEM_BAD_PD;
+	return (mr->access & need) == need ? MEM_OK : MEM_BAD_ACCESS;
+}
+
 enum mem_result
 mr_check(const struct mr_table *t, uint32_t key, uint32_t pd, uint32_t need, uint64_t va,
 	 uint64_t len, uint8_t **ptr)
 {
 	const struct mr *mr = mr_find(t, key);
+	enum mem_result res = check_rights(mr, pd, need);
 
-	if (!mr)
-		return MEM_BAD_KEY;
-	if (mr->pd != pd)
-		return MEM_BAD_PD;
-	if ((mr->access & need) != need)
-		return MEM_BAD_ACCESS;
+	if (res != MEM_OK)
+		return res;
 	if (len > mr->length || va < mr->iova || va - mr->iova > mr->length - len)
 		return mr->outside;
 	*ptr = mr->base + (va - mr->iova);
 	return MEM_OK;
+}
+
+enum mem_result
+mr_check_whole(const struct mr_table *t, uint32_t key, uint32_t pd, uint32_t need)
+{
+	return check_rights(mr_find(t, key), pd, need);
 }

@@ -19,6 +19,8 @@ enum mem_access {		/* the values of enum ibv_access_flags */
 	MEM_REMOTE_WRITE = 1 << 1,
 	MEM_REMOTE_READ = 1 << 2,
 	MEM_REMOTE_ATOMIC = 1 << 3,
+	MEM_FLUSH_GLOBAL = 1 << 8,	/* ... of later versions of rdma-core */
+	MEM_FLUSH_PERSISTENT = 1 << 9,
 };
 
 enum mem_result {
@@ -81,5 +83,8 @@ const struct mr *mr_find(const struct mr_table *t, uint32_t key);
  */
 enum mem_result mr_check(const struct mr_table *t, uint32_t key, uint32_t pd, uint32_t need,
 			 uint64_t va, uint64_t len, uint8_t **ptr);
+
+/* Core. The same for all that the key names, whatever its range is. */
+enum mem_result mr_check_whole(const struct mr_table *t, uint32_t key, uint32_t pd, uint32_t need);
 
 #endif

@@ -28,7 +28,7 @@
 	X(PKEY, "P_Key does not match") \
 	X(ADDRESS, "addresses are not those of the QP's path") \
 	X(DUP_READ, "duplicate READ that does not lie in a remembered one") \
-	X(DUP_ATOMIC, "duplicate atomic that is not remembered") \
+	X(DUP_ATOMIC, "duplicate atomic, ATOMIC_WRITE or FLUSH that is not remembered") \
 	X(PSN_AHEAD, "request ahead of the expected PSN") \
 	X(PSN_STALE, "acknowledgement or response outside of what is outstanding") \
 	X(SYNDROME, "reserved AETH syndrome") \

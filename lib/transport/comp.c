@@ -20,6 +20,7 @@
 	X(COMP_READ_SEQUENCE, read_sequence)	/* B26 */ \
 	X(COMP_READ_PLACE, read_place)	/* B27 */ \
 	X(COMP_ATOMIC_PLACE, atomic_place) \
+	X(COMP_EMPTY, empty)		/* FLUSH and ATOMIC_WRITE bring nothing back */ \
 	X(COMP_ADVANCE, advance)	/* the response's PSN is done */ \
 	X(COMP_AGAIN, again)		/* NAK, implied NAK (B11), gap (B25): go back */ \
 	X(COMP_FAIL, fail)		/* the oldest WQE cannot succeed */
@@ -198,7 +199,9 @@ match(struct comp_job *job)
 	bool atomic = job->pkt->info->traits & WIRE_ATOMIC;
 
 	job->fault = FAULT_BAD_RESP;
-	if (atomic ? !op->atomic : !op->read)
+	if (op->answer == ANSWER_EMPTY)
+		return COMP_EMPTY;
+	if (op->answer != (atomic ? ANSWER_ATOMIC : ANSWER_READ))
 		return COMP_FAIL;
 	job->fault = req_load_answered(qp, job->x, qp->req.head);
 	if (job->fault != FAULT_NONE)
@@ -259,11 +262,19 @@ atomic_place(struct comp_job *job)
 }
 
 static enum comp_step
+empty(struct comp_job *job)
+{
+	if (wire_opcode_op(job->pkt->opcode) != WIRE_READ_RESP_ONLY || job->pkt->payload_len)
+		return COMP_FAIL;
+	return COMP_ADVANCE;
+}
+
+static enum comp_step
 advance(struct comp_job *job)
 {
 	struct req *req = &job->qp->req;
 	const struct req_wr *wr = oldest(job);
-	bool ends = !req_ops[wr->opcode].read || req_chunk_left(req, wr, req->una) == 1;
+	bool ends = req_ops[wr->opcode].answer != ANSWER_READ || req_chunk_left(req, wr, req->una) == 1;
 	struct psn to = psn_add(req->una, 1);
 
 	/* a request that is not (again) on its way does not count as outstanding */

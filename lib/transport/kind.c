@@ -45,6 +45,9 @@ astray(struct qp *qp, struct xport *x, const struct wire_pkt *pkt)
 #define RELIABLE_OPS (WR(SEND) | WR(SEND_IMM) | WR(SEND_INV) | WR(RDMA_WRITE) | \
 		      WR(RDMA_WRITE_IMM) | WR(RDMA_READ) | WR(CMP_SWAP) | WR(FETCH_ADD))
 
+/* and of RC alone, by the table of opcodes */
+#define RC_OPS (WR(FLUSH) | WR(ATOMIC_WRITE))
+
 static const struct qp_kind kinds[QPT_COUNT] = {
 	[QPT_RC] = {
 		.class = WIRE_RC,
@@ -54,7 +57,7 @@ static const struct qp_kind kinds[QPT_COUNT] = {
 		.ends = true,
 		/* LOCAL_INV is no packet: only a memory window could be invalidated, and there are
 		 * none in this version */
-		.wr_ops = RELIABLE_OPS,
+		.wr_ops = RELIABLE_OPS | RC_OPS,
 		.admits = admits_peer,
 		.rx_request = resp_rx,
 		.rx_response = comp_rx,

@@ -63,6 +63,8 @@ enum wr_opcode {		/* enum ibv_wr_opcode */
 	WR_LOCAL_INV = 7,
 	WR_BIND_MW = 8,
 	WR_SEND_INV = 9,
+	WR_FLUSH = 14,
+	WR_ATOMIC_WRITE = 15,
 	WR_OPCODES,		/* the rest is not in this version */
 };
 
@@ -74,6 +76,8 @@ enum wc_opcode {		/* enum ibv_wc_opcode */
 	WC_FETCH_ADD = 4,
 	WC_BIND_MW = 5,
 	WC_LOCAL_INV = 6,
+	WC_FLUSH = 8,
+	WC_ATOMIC_WRITE = 9,
 	WC_RECV = 128,
 	WC_RECV_RDMA_WITH_IMM = 129,
 };

@@ -65,14 +65,15 @@ enum resp_msg {			/* the message that is coming in */
 	MSG_COUNT,
 };
 
-/* A READ or atomic that was accepted: its answer, and all that is needed to give it again (C8). */
+/* A request that was accepted and is not answered by an ACK: its answer, and all that is needed to give it
+ * again (C8). */
 struct resp_rd {
 	struct psn first;
 	uint32_t npsn;
-	uint32_t rkey, len, pd;
+	uint32_t rkey, len, pd;	/* len: 0 but of a READ */
 	uint64_t va;		/* of the whole READ as it came first */
 	uint64_t orig;		/* result of an atomic */
-	bool atomic;
+	uint8_t op;		/* enum wire_op */
 	bool pending;		/* not all of the answer was sent */
 	bool given;		/* it was once: the peer may have it */
 	bool ack_before;	/* an ACK of ack_psn goes out first */

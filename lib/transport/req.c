@@ -75,7 +75,7 @@ pick_wqe(struct req_job *job)
 	job->wr = req_wr_at(qp, req->cur);
 	job->op = &req_ops[job->wr->opcode];
 	job->k = psn_dist(job->wr->first, req->next);
-	job->npsn = job->op->read ? req_chunk_left(req, job->wr, req->next) : 1;
+	job->npsn = job->op->answer == ANSWER_READ ? req_chunk_left(req, job->wr, req->next) : 1;
 	return REQ_FENCE;
 }
 
@@ -145,29 +145,43 @@ finish(struct req_job *job, struct frame *f, uint32_t at, uint32_t len)
 	return true;
 }
 
+/* FLUSH and the atomics: what they say of themselves stands in headers alone. */
+static void
+put_rare(struct frame *f, const struct plx_sq_wqe *w, enum wire_op op)
+{
+	bool cas = op == WIRE_CMP_SWAP;
+
+	if (op == WIRE_FLUSH) {
+		f->at = wire_put_feth(f->at, w->flush.type, w->flush.level);
+		f->at = wire_put_reth(f->at, w->remote_addr, w->rkey, w->length);
+		return;
+	}
+	f->at = wire_put_atomic(f->at, w->remote_addr, w->rkey,
+				cas ? w->atomic.swap : w->atomic.compare_add,
+				cas ? w->atomic.compare_add : 0);
+}
+
 static void
 put_ext(struct req_job *job, struct frame *f, enum wire_op op)
 {
 	const struct plx_sq_wqe *w = &job->qp->tx.wqe.w;
 	uint32_t ext = wire_op_info[wire_opcode(job->qp->kind->class, op)].ext;
-	uint32_t at = job->op->read ? job->k * job->qp->mtu : 0;
+	bool read = job->op->answer == ANSWER_READ;
+	uint32_t at = read ? job->k * job->qp->mtu : 0;
 	uint32_t len = job->wr->length - at;
 
 	if (!ext)
 		return;
-	if (job->op->read && len > job->npsn * job->qp->mtu)
+	if (read && len > job->npsn * job->qp->mtu)
 		len = job->npsn * job->qp->mtu;
 	if (ext & WIRE_EXT_XRCETH)
 		f->at = wire_put_xrceth(f->at, w->xrc_srqn);
+	if (ext & (WIRE_EXT_ATOMICETH | WIRE_EXT_FETH)) {
+		put_rare(f, w, op);
+		return;
+	}
 	if (ext & WIRE_EXT_RETH)
 		f->at = wire_put_reth(f->at, w->remote_addr + at, w->rkey, len);
-	if (ext & WIRE_EXT_ATOMICETH) {
-		bool cas = op == WIRE_CMP_SWAP;
-
-		f->at = wire_put_atomic(f->at, w->remote_addr, w->rkey,
-					cas ? w->atomic.swap : w->atomic.compare_add,
-					cas ? w->atomic.compare_add : 0);
-	}
 	if (ext & WIRE_EXT_IMM)
 		f->at = wire_put_imm(f->at, w->imm);
 	if (ext & WIRE_EXT_IETH)
@@ -188,10 +202,9 @@ static enum req_step
 build(struct req_job *job)
 {
 	struct qp *qp = job->qp;
-	bool rd = req_is_rd(job->wr);
-	bool last = rd || job->k + 1 == job->wr->npsn;
+	bool last = req_is_rd(job->wr) || job->k + 1 == job->wr->npsn;
 	uint32_t at = job->k * qp->mtu;
-	uint32_t len = rd ? 0 : job->wr->length - at < qp->mtu ? job->wr->length - at : qp->mtu;
+	uint32_t len = job->op->need ? 0 : job->wr->length - at < qp->mtu ? job->wr->length - at : qp->mtu;
 	struct frame_bth bth = {
 		.op = op_of(job, last),
 		.psn = qp->req.next,
@@ -228,7 +241,7 @@ advance(struct req_job *job)
 		retry_restart(qp);	/* the timer measures the oldest packet's last sending */
 	if (req_is_rd(job->wr))
 		req->rd_out++;
-	if (job->op->read && job->k % req->chunk)
+	if (job->op->answer == ANSWER_READ && job->k % req->chunk)
 		req->reread = req->next;	/* only the oldest piece is ever entered in its middle */
 	req->next = psn_add(req->next, job->npsn);
 	if (psn_dist(req->una, req->next) > psn_dist(req->una, req->max))

@@ -7,21 +7,33 @@
 
 #include "transport/qp_priv.h"
 
+/* What finishes a request. */
+enum req_answer {
+	ANSWER_ACK,
+	ANSWER_READ,		/* READ responses with data */
+	ANSWER_ATOMIC,		/* ATOMIC_ACK */
+	ANSWER_EMPTY,		/* READ_RESP_ONLY without payload */
+};
+
 /* What a wr opcode is made of. */
 struct req_op {
 	uint8_t first, middle, last, only;	/* enum wire_op; only 0: it cannot be done */
 	uint8_t wc;				/* enum wc_opcode */
 	uint8_t need;				/* enum mem_access of its SGEs */
-	bool read, atomic, imm, se;		/* se: takes IBV_SEND_SOLICITED (A15) */
+	uint8_t answer;				/* enum req_answer */
+	bool fixed;				/* its SGEs or inline data are so many bytes: */
+	uint8_t bytes;
+	bool no_inline;				/* of the answered ones: no bytes of it stand in the slot */
+	bool imm, se;				/* se: takes IBV_SEND_SOLICITED (A15) */
 };
 
 extern const struct req_op req_ops[WR_OPCODES];
 
-/* A READ or atomic: answered by data, not by an ACK. */
+/* A READ, an atomic or what is ordered like them: not finished by an ACK, and one of max_rd_atomic (B7). */
 static inline bool
 req_is_rd(const struct req_wr *wr)
 {
-	return req_ops[wr->opcode].read || req_ops[wr->opcode].atomic;
+	return req_ops[wr->opcode].answer != ANSWER_ACK;
 }
 
 /* For a CQE; of an opcode that we do not know, any. */

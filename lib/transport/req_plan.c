@@ -18,13 +18,17 @@ const struct req_op req_ops[WR_OPCODES] = {
 	[WR_RDMA_WRITE_IMM] = { WIRE_WRITE_FIRST, WIRE_WRITE_MIDDLE, WIRE_WRITE_LAST_IMM,
 				WIRE_WRITE_ONLY_IMM, WC_RDMA_WRITE, .imm = true, .se = true },
 	[WR_RDMA_READ] = { .only = WIRE_READ_REQUEST, .wc = WC_RDMA_READ, .need = MEM_LOCAL_WRITE,
-			   .read = true },
+			   .answer = ANSWER_READ, .no_inline = true },
 	[WR_CMP_SWAP] = { .only = WIRE_CMP_SWAP, .wc = WC_CMP_SWAP, .need = MEM_LOCAL_WRITE,
-			  .atomic = true },
+			  .answer = ANSWER_ATOMIC, .fixed = true, .bytes = 8, .no_inline = true },
 	[WR_FETCH_ADD] = { .only = WIRE_FETCH_ADD, .wc = WC_FETCH_ADD, .need = MEM_LOCAL_WRITE,
-			   .atomic = true },
+			   .answer = ANSWER_ATOMIC, .fixed = true, .bytes = 8, .no_inline = true },
 	[WR_SEND_INV] = { WIRE_SEND_FIRST, WIRE_SEND_MIDDLE, WIRE_SEND_LAST_INV, WIRE_SEND_ONLY_INV,
 			  WC_SEND, .se = true },
+	[WR_FLUSH] = { .only = WIRE_FLUSH, .wc = WC_FLUSH, .answer = ANSWER_EMPTY, .fixed = true,
+		       .no_inline = true },
+	[WR_ATOMIC_WRITE] = { .only = WIRE_ATOMIC_WRITE, .wc = WC_ATOMIC_WRITE, .answer = ANSWER_EMPTY,
+			      .fixed = true, .bytes = 8 },
 	/* no packet: only a memory window could be invalidated, and there are none in this version */
 	[WR_LOCAL_INV] = { .wc = WC_LOCAL_INV },
 };
@@ -38,6 +42,18 @@ req_sgl(const struct qp *qp, const struct req_copy *c)
 		.pd = qp->conf.pd,
 		.need = req_ops[c->wqe.w.opcode].need,
 	};
+}
+
+/* The word of an ATOMIC_WRITE may stand in the slot, if it has the room, whatever max_inline_data is: it
+ * is not inline by the program's wish. */
+static enum fault
+load_inline(const struct qp *qp, struct req_copy *c, const struct req_op *op, uint32_t *length)
+{
+	*length = c->wqe.w.length;
+	if (op->fixed ? *length != op->bytes : *length > qp->conf.max_inline)
+		return op->fixed ? FAULT_SEND_LENGTH : FAULT_SEND_OP;
+	c->valid = true;
+	return FAULT_NONE;
 }
 
 /* Copied and judged; *length is what its SGEs or its inline bytes add up to. */
@@ -56,17 +72,13 @@ load(struct qp *qp, struct xport *x, uint32_t index, struct req_copy *c, uint32_
 	if (!(qp->kind->wr_ops & 1u << w->opcode))
 		return FAULT_SEND_OP;
 	op = &req_ops[w->opcode];
-	if ((op->read || op->atomic) &&
-	    ((w->flags & PLX_WQE_INLINE) || !qp->attr.max_rd_atomic))
+	if (op->answer && ((op->no_inline && (w->flags & PLX_WQE_INLINE)) || !qp->attr.max_rd_atomic))
 		return FAULT_SEND_OP;
-	if (w->flags & PLX_WQE_INLINE) {
-		*length = w->length;
-		c->valid = w->length <= qp->conf.max_inline;
-		return c->valid ? FAULT_NONE : FAULT_SEND_OP;
-	}
+	if (w->flags & PLX_WQE_INLINE)
+		return load_inline(qp, c, op, length);
 	sgl = req_sgl(qp, c);
 	sum = mem_sgl_length(&sgl);
-	if (sum > MAX_MSG_SZ || (op->atomic && sum != 8))
+	if (sum > MAX_MSG_SZ || (op->fixed && sum != op->bytes))
 		return FAULT_SEND_LENGTH;
 	if (mem_sgl_check(x->mrs, &sgl) != MEM_OK)
 		return FAULT_SEND_SGE;

@@ -81,7 +81,7 @@ resource(struct resp_job *job)
 {
 	if (resp_has(job, WIRE_TAKES_WQE))
 		return take_wqe(job);
-	if ((resp_has(job, WIRE_READ) || resp_has(job, WIRE_ATOMIC)) && !resp_rd_room(job->qp))
+	if (resp_has(job, WIRE_ANSWERED) && !resp_rd_room(job->qp))
 		return give_up(job, FAULT_DEPTH);
 	return RESP_LENGTH;
 }
@@ -119,14 +119,13 @@ execute(struct resp_job *job)
 	return f == FAULT_NONE ? RESP_FINISH : give_up(job, f);
 }
 
-/* READ and atomic: the MSN rises at acceptance (C22), the answer is the acknowledgement. */
+/* The MSN rises at acceptance (C22), the answer is the acknowledgement. */
 static void
 finish_rd(struct resp_job *job)
 {
 	struct resp *r = &job->qp->resp;
-	bool atomic = resp_has(job, WIRE_ATOMIC);
-	uint64_t orig = atomic ? resp_atomic(job) : 0;
-	uint32_t npsn = atomic ? 1 : read_psns(job);
+	uint64_t orig = resp_rd_execute(job);
+	uint32_t npsn = resp_has(job, WIRE_READ) ? read_psns(job) : 1;
 
 	r->msn = (r->msn + 1) & PSN_MASK;
 	resp_rd_accept(job, npsn, orig);
@@ -140,7 +139,7 @@ finish(struct resp_job *job)
 	struct resp *r = &qp->resp;
 
 	cnt_add(job->x->cnt, CNT_RX_REQUESTS, 1);
-	if (resp_has(job, WIRE_READ) || resp_has(job, WIRE_ATOMIC)) {
+	if (resp_has(job, WIRE_ANSWERED)) {
 		finish_rd(job);
 		return RESP_END_DONE;
 	}
@@ -179,7 +178,7 @@ duplicate(struct resp_job *job)
 
 	cnt_add(job->x->cnt, CNT_RX_DUPLICATES, 1);
 	xport_trace(job->x, TRACE_DUPLICATE, job->qp, job->pkt->psn, job->pkt->opcode);
-	if (!resp_has(job, WIRE_READ) && !resp_has(job, WIRE_ATOMIC)) {
+	if (!resp_has(job, WIRE_ANSWERED)) {
 		/* names the last SEND or WRITE executed, never a PSN inside a READ (C4) */
 		if (job->pkt->ack_req)
 			job->qp->resp.ack_due = true;

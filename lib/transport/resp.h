@@ -32,15 +32,24 @@ struct resp_job {
 enum fault resp_check_rkey(struct resp_job *job);
 enum fault resp_place_send(struct resp_job *job);
 void resp_place_write(struct resp_job *job);
-uint64_t resp_atomic(struct resp_job *job);
+
+/* resp_rd.c: the requests that are answered by more than an ACK (WIRE_ANSWERED), step by step. */
+/* The rights (enum mem_access) that it needs, of the QP and of the region; RESP_NOBODYS: there is no such
+ * request, and no region that has this right. */
+#define RESP_NOBODYS (1u << 31)
+uint32_t resp_rd_need(const struct resp_job *job);
+enum fault resp_rd_length(const struct resp_job *job);
+enum fault resp_rd_rkey(struct resp_job *job);
+/* What it does to the memory, whole. Returns the result of an atomic. */
+uint64_t resp_rd_execute(struct resp_job *job);
 
 /* The list of the receive WQE in use. */
 struct mem_sgl resp_sgl(const struct qp *qp);
 
-/* resp_replay.c: READs and atomics, remembered until max_dest_rd_atomic newer ones have come. */
+/* resp_replay.c: the same, remembered until max_dest_rd_atomic newer ones have come. */
 /* One more may be accepted (C9). */
 bool resp_rd_room(const struct qp *qp);
-/* Remembers it; its answer is pending. For an atomic with its result. */
+/* Remembers it; its answer is pending. `orig`: the result of an atomic. */
 void resp_rd_accept(struct resp_job *job, uint32_t npsn, uint64_t orig);
 /* A duplicate: its answer is pending again, or it is not one that may be (C5-C7). */
 enum drop_reason resp_rd_again(struct resp_job *job);

@@ -37,8 +37,7 @@ static inline bool
 resp_access_ok(const struct resp_job *job)
 {
 	uint32_t need = resp_has(job, WIRE_WRITE) ? MEM_REMOTE_WRITE :
-			resp_has(job, WIRE_READ) ? MEM_REMOTE_READ :
-			resp_has(job, WIRE_ATOMIC) ? MEM_REMOTE_ATOMIC : 0;
+			resp_has(job, WIRE_ANSWERED) ? resp_rd_need(job) : 0;
 
 	return (job->qp->attr.access_flags & need) == need;
 }
@@ -97,13 +96,8 @@ resp_length(struct resp_job *job)
 		if (r->len > MAX_MSG_SZ)
 			return FAULT_TOO_LONG;
 	}
-	if (!resp_has(job, WIRE_PAYLOAD)) {
-		if (pkt->payload_len)
-			return FAULT_LENGTH;
-		if (resp_has(job, WIRE_ATOMIC) && (pkt->atomic.va & 7))
-			return FAULT_MISALIGNED;
-		return FAULT_NONE;
-	}
+	if (resp_has(job, WIRE_ANSWERED))
+		return resp_rd_length(job);
 	if (!resp_fits_place(job))
 		return FAULT_LENGTH;
 	if (resp_has(job, WIRE_SEND) && pkt->payload_len > r->wqe_len - r->done)

@@ -22,32 +22,6 @@ check_write(struct resp_job *job)
 	return FAULT_NONE;
 }
 
-static enum fault
-check_read(struct resp_job *job)
-{
-	const struct wire_pkt *pkt = job->pkt;
-	uint8_t *ptr;
-
-	if (pkt->reth.len && mr_check(job->x->mrs, pkt->reth.rkey, job->qp->resp.key_pd, MEM_REMOTE_READ,
-				      pkt->reth.va, pkt->reth.len, &ptr) != MEM_OK)
-		return FAULT_RKEY;
-	return FAULT_NONE;
-}
-
-static enum fault
-check_atomic(struct resp_job *job)
-{
-	const struct wire_pkt *pkt = job->pkt;
-
-	if (mr_check(job->x->mrs, pkt->atomic.rkey, job->qp->resp.key_pd, MEM_REMOTE_ATOMIC,
-		     pkt->atomic.va, sizeof(uint64_t), &job->ptr) != MEM_OK)
-		return FAULT_RKEY;
-	/* an aligned VA of a region whose first byte is not: no atomic word */
-	if ((uintptr_t)job->ptr & 7)
-		return FAULT_MISALIGNED;
-	return FAULT_NONE;
-}
-
 enum fault
 resp_check_rkey(struct resp_job *job)
 {
@@ -59,10 +33,8 @@ resp_check_rkey(struct resp_job *job)
 		return FAULT_RKEY;
 	if (traits & WIRE_WRITE)
 		return check_write(job);
-	if (traits & WIRE_READ)
-		return check_read(job);
-	if (traits & WIRE_ATOMIC)
-		return check_atomic(job);
+	if (traits & WIRE_ANSWERED)
+		return resp_rd_rkey(job);
 	return FAULT_NONE;
 }
 
@@ -95,18 +67,4 @@ resp_place_write(struct resp_job *job)
 {
 	if (job->pkt->payload_len)
 		mem_place(job->ptr, job->pkt->payload, job->pkt->payload_len);
-}
-
-/* Operands in host order; lock-prefixed, so atomic with the CPUs' own (C20, C21). */
-uint64_t
-resp_atomic(struct resp_job *job)
-{
-	uint64_t *word = (uint64_t *)(void *)job->ptr;
-	uint64_t orig = job->pkt->atomic.compare;
-
-	if (wire_opcode_op(job->pkt->opcode) == WIRE_FETCH_ADD)
-		return __atomic_fetch_add(word, job->pkt->atomic.swap_add, __ATOMIC_SEQ_CST);
-	__atomic_compare_exchange_n(word, &orig, job->pkt->atomic.swap_add, false, __ATOMIC_SEQ_CST,
-				    __ATOMIC_SEQ_CST);
-	return orig;
 }

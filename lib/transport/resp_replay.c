@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What does the peer still get: answers of READs and atomics, the same answers again, ACK or NAK, in
- * the order of their PSNs. Filled by the responder's steps, emptied by qp_run(); on the owning core.
+ * What does the peer still get: answers of READs, of atomics and of what is ordered like them, the same
+ * answers again, ACK or NAK, in the order of their PSNs. Filled by the responder's steps, emptied by qp_run();
+ * on the owning core.
  *
  * No payload is kept: a READ is read from memory when its packet is built, a duplicate too (C5).
  */
@@ -55,17 +56,17 @@ resp_rd_accept(struct resp_job *job, uint32_t npsn, uint64_t orig)
 {
 	struct resp *r = &job->qp->resp;
 	struct resp_rd *rd = rd_new(job->qp);
-	bool atomic = job->pkt->info->traits & WIRE_ATOMIC;
+	bool read = job->pkt->info->traits & WIRE_READ;
 
 	*rd = (struct resp_rd){
 		.first = r->epsn,
 		.npsn = npsn,
-		.rkey = atomic ? job->pkt->atomic.rkey : job->pkt->reth.rkey,
-		.len = atomic ? 0 : job->pkt->reth.len,
+		.rkey = read ? job->pkt->reth.rkey : 0,
+		.len = read ? job->pkt->reth.len : 0,
 		.pd = r->key_pd,
-		.va = atomic ? job->pkt->atomic.va : job->pkt->reth.va,
+		.va = read ? job->pkt->reth.va : 0,
 		.orig = orig,
-		.atomic = atomic,
+		.op = (uint8_t)wire_opcode_op(job->pkt->opcode),
 		.pending = true,
 		/* the ACK of what came before is sent for itself, so that a duplicate of it can be
 		 * answered by the same PSN again (C4) */
@@ -76,15 +77,15 @@ resp_rd_accept(struct resp_job *job, uint32_t npsn, uint64_t orig)
 	r->rd_pending++;
 }
 
-/* The newest that holds this PSN. */
+/* The newest that holds this PSN, if it was such a request. */
 static struct resp_rd *
-find(struct resp *r, struct psn psn, bool atomic)
+find(struct resp *r, struct psn psn, enum wire_op op)
 {
 	for (uint32_t n = r->rd_count; n-- > 0;) {
 		struct resp_rd *rd = rd_at(r, n);
 
 		if (psn_in(psn, rd->first, rd->npsn))
-			return rd->atomic == atomic ? rd : NULL;
+			return rd->op == op ? rd : NULL;
 	}
 	return NULL;
 }
@@ -123,14 +124,14 @@ enum drop_reason
 resp_rd_again(struct resp_job *job)
 {
 	struct resp *r = &job->qp->resp;
-	bool atomic = job->pkt->info->traits & WIRE_ATOMIC;
-	struct resp_rd *rd = find(r, job->pkt->psn, atomic);
+	bool read = job->pkt->info->traits & WIRE_READ;
+	struct resp_rd *rd = find(r, job->pkt->psn, wire_opcode_op(job->pkt->opcode));
 	uint32_t k;
 
 	if (!rd)
-		return atomic ? DROP_DUP_ATOMIC : DROP_DUP_READ;
+		return read ? DROP_DUP_READ : DROP_DUP_ATOMIC;
 	k = psn_dist(rd->first, job->pkt->psn);
-	if (!atomic) {
+	if (read) {
 		if (job->pkt->payload_len || !may_read_again(job, rd, k))
 			return DROP_DUP_READ;
 		rd->rkey = job->pkt->reth.rkey;
@@ -320,7 +321,9 @@ send_answer(struct qp *qp, struct xport *x, struct resp_rd *rd)
 			rd->ack_before = false;
 		return len;
 	}
-	return rd->atomic ? send_atomic(qp, x, rd) : send_read(qp, x, rd);
+	if (rd->op == WIRE_CMP_SWAP || rd->op == WIRE_FETCH_ADD)
+		return send_atomic(qp, x, rd);
+	return send_read(qp, x, rd);	/* without bytes, but of a READ */
 }
 
 /* A gap that closed before its NAK went out: the packets that were dropped behind it must come again,

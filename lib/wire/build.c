@@ -144,6 +144,12 @@ wire_put_deth(uint8_t *at, uint32_t qkey, uint32_t src_qpn)
 }
 
 uint8_t *
+wire_put_feth(uint8_t *at, uint32_t type, uint32_t level)
+{
+	return be32_store(at, (type & FETH_TYPE_MASK) | (level & FETH_LEVEL_MASK) << FETH_LEVEL_SHIFT);
+}
+
+uint8_t *
 wire_put_reth(uint8_t *at, uint64_t va, uint32_t rkey, uint32_t len)
 {
 	at = be64_store(at, va);

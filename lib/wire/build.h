@@ -58,6 +58,7 @@ uint8_t *wire_put_tmpl(uint8_t *frame, const struct wire_tmpl *t, uint32_t ib_le
 uint8_t *wire_put_bth(uint8_t *at, const struct wire_bth *bth);
 uint8_t *wire_put_xrceth(uint8_t *at, uint32_t srqn);
 uint8_t *wire_put_deth(uint8_t *at, uint32_t qkey, uint32_t src_qpn);
+uint8_t *wire_put_feth(uint8_t *at, uint32_t type, uint32_t level);
 uint8_t *wire_put_reth(uint8_t *at, uint64_t va, uint32_t rkey, uint32_t len);
 uint8_t *wire_put_atomic(uint8_t *at, uint64_t va, uint32_t rkey, uint64_t swap_add,
 			 uint64_t compare);

@@ -70,6 +70,7 @@
 #define WIRE_EXT_LIST(X) \
 	X(XRCETH, 4) \
 	X(DETH, 8) \
+	X(FETH, 4) \
 	X(RETH, 16) \
 	X(ATOMICETH, 28) \
 	X(AETH, 4) \
@@ -82,6 +83,15 @@ enum wire_ext_len {
 	WIRE_EXT_LIST(WIRE_EXT_LEN)
 #undef WIRE_EXT_LEN
 };
+
+/* FETH: placement type in bits 3-0, selectivity level in bits 5-4; the rest is sent 0 and ignored. */
+#define FETH_TYPE_MASK 0xfu
+#define FETH_LEVEL_SHIFT 4
+#define FETH_LEVEL_MASK 0x3u
+#define FETH_GLOBAL 1u			/* types: visible to all; survives a loss of power */
+#define FETH_PERSISTENT 2u
+#define FETH_RANGE 0u			/* levels: of the range in the RETH; of the whole region */
+#define FETH_REGION 1u
 
 #define WIRE_CNP_BODY_LEN 16u		/* the reserved zero bytes after a CNP's BTH (A29) */
 

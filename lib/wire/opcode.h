@@ -41,7 +41,9 @@ enum wire_class {
 	X(CMP_SWAP, 0x13) \
 	X(FETCH_ADD, 0x14) \
 	X(SEND_LAST_INV, 0x16) \
-	X(SEND_ONLY_INV, 0x17)
+	X(SEND_ONLY_INV, 0x17) \
+	X(FLUSH, 0x1c) \
+	X(ATOMIC_WRITE, 0x1d)
 
 enum wire_op {
 #define WIRE_ENUM(name, value) WIRE_##name = value,
@@ -53,12 +55,13 @@ enum wire_op {
 enum wire_ext {
 	WIRE_EXT_XRCETH = 1 << 0,
 	WIRE_EXT_DETH = 1 << 1,
-	WIRE_EXT_RETH = 1 << 2,
-	WIRE_EXT_ATOMICETH = 1 << 3,
-	WIRE_EXT_AETH = 1 << 4,
-	WIRE_EXT_ATOMICACKETH = 1 << 5,
-	WIRE_EXT_IMM = 1 << 6,
-	WIRE_EXT_IETH = 1 << 7,
+	WIRE_EXT_FETH = 1 << 2,
+	WIRE_EXT_RETH = 1 << 3,
+	WIRE_EXT_ATOMICETH = 1 << 4,
+	WIRE_EXT_AETH = 1 << 5,
+	WIRE_EXT_ATOMICACKETH = 1 << 6,
+	WIRE_EXT_IMM = 1 << 7,
+	WIRE_EXT_IETH = 1 << 8,
 };
 
 enum wire_trait {
@@ -74,13 +77,17 @@ enum wire_trait {
 	WIRE_PAYLOAD = 1 << 9,		/* may carry payload */
 	WIRE_TAKES_WQE = 1 << 10,	/* responder consumes a receive WQE at this packet
 					 * (SEND_FIRST and ONLY, WRITE with immediate) */
+	WIRE_IS_FLUSH = 1 << 11,	/* two more kinds; the opcodes have the plain names */
+	WIRE_IS_ATOMIC_WRITE = 1 << 12,
+	WIRE_ANSWERED = 1 << 13,	/* a request whose answer is not an ACK: it takes one of the
+					 * resources that max_dest_rd_atomic counts (C9) */
 };
 
 struct wire_op_info {
 	const char *name;	/* NULL: no such opcode */
-	uint8_t ext;		/* enum wire_ext bits */
-	uint8_t ext_len;	/* bytes of the extension headers together */
+	uint16_t ext;		/* enum wire_ext bits */
 	uint16_t traits;	/* enum wire_trait bits */
+	uint8_t ext_len;	/* bytes of the extension headers together */
 };
 
 extern const struct wire_op_info wire_op_info[256];

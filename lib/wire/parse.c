@@ -170,6 +170,15 @@ read_DETH(const uint8_t *p, struct wire_pkt *out)
 }
 
 static void
+read_FETH(const uint8_t *p, struct wire_pkt *out)
+{
+	uint32_t word = be32_load(p);
+
+	out->feth.type = word & FETH_TYPE_MASK;
+	out->feth.level = word >> FETH_LEVEL_SHIFT & FETH_LEVEL_MASK;
+}
+
+static void
 read_RETH(const uint8_t *p, struct wire_pkt *out)
 {
 	out->reth.va = be64_load(p);

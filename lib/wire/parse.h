@@ -41,6 +41,9 @@ struct wire_pkt {
 
 	/* Extension headers that info->ext names; the others are not set. Host order, but imm. */
 	struct {
+		uint8_t type, level;
+	} feth;
+	struct {
 		uint64_t va;
 		uint32_t rkey;
 		uint32_t len;

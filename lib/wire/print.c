@@ -53,6 +53,12 @@ put_DETH(struct text *t, const struct wire_pkt *p)
 }
 
 static void
+put_FETH(struct text *t, const struct wire_pkt *p)
+{
+	put(t, " feth(type %u level %u)", p->feth.type, p->feth.level);
+}
+
+static void
 put_RETH(struct text *t, const struct wire_pkt *p)
 {
 	put(t, " reth(va 0x%" PRIx64 " rkey 0x%x len %u)", p->reth.va, p->reth.rkey, p->reth.len);

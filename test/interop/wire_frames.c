@@ -39,6 +39,8 @@ put_ext(uint8_t *at, uint8_t op, unsigned int ext)
 {
 	uint64_t va = UINT64_C(0x1122334455667700) + op;
 
+	if (ext & WIRE_EXT_FETH)
+		at = wire_put_feth(at, FETH_GLOBAL | FETH_PERSISTENT, FETH_REGION);
 	if (ext & WIRE_EXT_RETH)
 		at = wire_put_reth(at, va, 0xdead0000u + op, 0x01020300u + op);
 	if (ext & WIRE_EXT_ATOMICETH)
@@ -63,6 +65,8 @@ payload_len(uint8_t op)
 
 	if (!(traits & WIRE_PAYLOAD))
 		return 0;
+	if (traits & WIRE_IS_ATOMIC_WRITE)
+		return 8;
 	return traits & WIRE_LAST ? op + 1u : MTU;
 }
 

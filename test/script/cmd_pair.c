@@ -15,7 +15,7 @@
 
 /* What a request is within its message. */
 enum part { ALONE, FIRST, MIDDLE, LAST };
-enum kind { SEND, WRITE, READ, ATOMIC, OTHER };
+enum kind { SEND, WRITE, READ, ATOMIC, FLUSH, WORD };
 
 static const struct {
 	const char *name;
@@ -31,7 +31,8 @@ static const struct {
 	{ "WRITE_LAST", WRITE, LAST, false }, { "WRITE_LAST_IMM", WRITE, LAST, true },
 	{ "WRITE_ONLY", WRITE, ALONE, false }, { "WRITE_ONLY_IMM", WRITE, ALONE, true },
 	{ "READ_REQUEST", READ, ALONE, false }, { "CMP_SWAP", ATOMIC, ALONE, false },
-	{ "FETCH_ADD", ATOMIC, ALONE, false },
+	{ "FETCH_ADD", ATOMIC, ALONE, false }, { "FLUSH", FLUSH, ALONE, false },
+	{ "ATOMIC_WRITE", WORD, ALONE, false },
 };
 #define OPS (sizeof(ops) / sizeof(ops[0]))
 
@@ -72,16 +73,19 @@ refused(struct pair *p, const char *nak, const char *status, const char *event)
 	p->dead = true;
 }
 
-/* READ and atomics answer for themselves. */
+/* READ, atomics and the like answer for themselves. */
 static void
 answered(struct pair *p, size_t op)
 {
 	p->msn++;
 	if (ops[op].kind == READ)
 		line(p, "> READ_RESP_ONLY psn=%u msn=%u payload=c+8:10", p->psn, p->msn);
+	else if (ops[op].kind == FLUSH || ops[op].kind == WORD)
+		line(p, "> READ_RESP_ONLY psn=%u msn=%u", p->psn, p->msn);
 	else
 		line(p, "> ATOMIC_ACK psn=%u msn=%u orig=%llu", p->psn, p->msn,
 		     (unsigned long long)p->word++);
+	p->word += ops[op].kind == WORD;
 	line(p, "mem c u64:%llu", (unsigned long long)p->word);
 	p->psn++;
 }
@@ -115,6 +119,11 @@ request(struct pair *p, size_t op, const char *after)
 
 	if (ops[op].kind == READ)
 		line(p, "< %s psn=%u va=c+8 rkey=c len=10 ackreq", ops[op].name, p->psn);
+	else if (ops[op].kind == FLUSH)
+		line(p, "< %s psn=%u va=c rkey=c len=64 ackreq", ops[op].name, p->psn);
+	else if (ops[op].kind == WORD)
+		line(p, "< %s psn=%u va=c rkey=c len=8 payload=u64:%llu ackreq", ops[op].name, p->psn,
+		     (unsigned long long)p->word + 1);
 	else if (ops[op].kind == ATOMIC)
 		line(p, "< %s psn=%u va=c rkey=c swap=%llu compare=%llu ackreq", ops[op].name, p->psn,
 		     (unsigned long long)(ops[op].name[0] == 'C' ? p->word + 1 : 1),
@@ -133,7 +142,7 @@ request(struct pair *p, size_t op, const char *after)
 	p->wqe |= ops[op].wqe;
 	if (strstr(ops[op].name, "_INV"))
 		refused(p, "NAK_ACCESS", "loc_access", "QP_ACCESS_ERR");
-	else if (ops[op].kind == READ || ops[op].kind == ATOMIC)
+	else if (ops[op].kind >= READ)
 		answered(p, op);
 	else
 		taken(p, op, len);
@@ -146,7 +155,7 @@ packet(struct pair *p, const char *name, const char *after)
 
 	while (op < OPS && strcmp(ops[op].name, name))
 		op++;
-	if (op < OPS)
+	if (op < OPS && !(p->r->h.xrc && ops[op].kind >= FLUSH))
 		request(p, op, after);
 	else	/* a response that nobody waits for, or no opcode at all */
 		line(p, "< %s psn=%u payload=peer:8 ackreq", name, p->psn);

@@ -27,6 +27,8 @@ static const struct {
 	{ "faa", IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WC_FETCH_ADD },
 	{ "send_inv", IBV_WR_SEND_WITH_INV, IBV_WC_SEND },
 	{ "local_inv", IBV_WR_LOCAL_INV, IBV_WC_LOCAL_INV },
+	{ "atomic_write", IBV_WR_ATOMIC_WRITE, IBV_WC_ATOMIC_WRITE },
+	{ "flush", 14, 8 },	/* IBV_WR_FLUSH and IBV_WC_FLUSH of later versions */
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -131,7 +133,8 @@ cmd_post_(struct run *r, struct words *w)
 	while (k < KINDS && kind && strcmp(kind, kinds[k].name))
 		k++;
 	if (!kind || k == KINDS)
-		run_fail(r, "post send|send_imm|write|write_imm|read|cas|faa|send_inv|local_inv");
+		run_fail(r, "post send|send_imm|write|write_imm|read|cas|faa|send_inv|local_inv|atomic_write|"
+			 "flush");
 	wqe.wr_id = wr_id(r, w);
 	wqe.opcode = kinds[k].opcode;
 	wqe.flags = flags_of(w);
@@ -150,6 +153,11 @@ cmd_post_(struct run *r, struct words *w)
 		wqe.atomic.compare_add = run_opt(r, w, wqe.opcode == IBV_WR_ATOMIC_CMP_AND_SWP ?
 						 "compare" : "add", 0);
 		wqe.atomic.swap = run_opt(r, w, "swap", 0);
+	}
+	if (wqe.opcode == 14) {
+		wqe.flush.type = (uint32_t)run_opt(r, w, "plt", 1);
+		wqe.flush.level = (uint32_t)run_opt(r, w, "sel", 0);
+		wqe.length = (uint32_t)run_opt(r, w, "len", 0);
 	}
 	if (q->conf.type == IBV_QPT_UD)
 		ud_read(r, w, &wqe);

@@ -25,22 +25,24 @@ static const struct {
 } rights[] = {
 	{ "lw", IBV_ACCESS_LOCAL_WRITE }, { "rw", IBV_ACCESS_REMOTE_WRITE },
 	{ "rr", IBV_ACCESS_REMOTE_READ }, { "ra", IBV_ACCESS_REMOTE_ATOMIC }, { "none", 0 },
+	{ "fg", 1 << 8 }, { "fp", 1 << 9 },	/* FLUSH_GLOBAL and _PERSISTENT of later versions */
 };
+#define RIGHTS (sizeof(rights) / sizeof(rights[0]))
 
-/* access=lw,rw,rr,ra or none; all without the option. */
+/* access=lw,rw,rr,ra,fg,fp or none; all but fp without the option. */
 static uint32_t
 access_flags(struct run *r, struct words *w)
 {
 	const char *text = words_opt(w, "access");
-	char *copy = run_strdup(r, text ? text : "lw,rw,rr,ra"), *part;
+	char *copy = run_strdup(r, text ? text : "lw,rw,rr,ra,fg"), *part;
 	uint32_t flags = 0;
 
 	while ((part = strsep(&copy, ","))) {
 		size_t i = 0;
 
-		while (i < 5 && strcmp(part, rights[i].name))
+		while (i < RIGHTS && strcmp(part, rights[i].name))
 			i++;
-		if (i == 5)
+		if (i == RIGHTS)
 			run_fail(r, "no such right: %s", part);
 		flags |= rights[i].bit;
 	}

@@ -148,13 +148,19 @@ get_bth(struct in *in, struct pkt *p)
 static void
 get_exts(struct in *in, struct pkt *p)
 {
-	uint8_t ext = pkt_exts(p->opcode);
+	uint16_t ext = pkt_exts(p->opcode);
 
 	if (ext & EXT_XRC)
 		p->xrc_srqn = (uint32_t)get(in, 4);
 	if (ext & EXT_DETH) {
 		p->qkey = (uint32_t)get(in, 4);
 		p->src_qpn = (uint32_t)get(in, 4);
+	}
+	if (ext & EXT_FETH) {
+		uint64_t word = get(in, 4);
+
+		p->plt = word & 15;
+		p->sel = word >> 4 & 3;
 	}
 	if (ext & (EXT_RETH | EXT_ATOMIC)) {
 		p->va = get(in, 8);

@@ -98,7 +98,7 @@ put_bth(struct out *o, const struct pkt *p, unsigned int pad)
 static void
 put_exts(struct out *o, const struct pkt *p)
 {
-	uint8_t ext = pkt_exts(p->opcode);
+	uint16_t ext = pkt_exts(p->opcode);
 
 	if (ext & EXT_XRC)
 		put(o, p->xrc_srqn & 0xffffff, 4);
@@ -106,6 +106,8 @@ put_exts(struct out *o, const struct pkt *p)
 		put(o, p->qkey, 4);
 		put(o, p->src_qpn & 0xffffff, 4);
 	}
+	if (ext & EXT_FETH)
+		put(o, (uint32_t)p->sel << 4 | p->plt, 4);
 	if (ext & (EXT_RETH | EXT_ATOMIC)) {
 		put(o, p->va, 8);
 		put(o, p->rkey, 4);

@@ -157,6 +157,8 @@ read_exts(struct run *r, struct words *w, struct want *t, bool outgoing)
 	p->va = run_opt(r, w, "va", DEFAULT_VA);
 	p->rkey = rkey ? run_key(r, rkey) : DEFAULT_RKEY;
 	p->len = (uint32_t)run_opt(r, w, "len", p->payload_len);
+	p->plt = (uint8_t)run_opt(r, w, "plt", 1);
+	p->sel = (uint8_t)run_opt(r, w, "sel", 0);
 	p->swap_add = run_opt(r, w, "swap", run_opt(r, w, "add", 0));
 	p->compare = run_opt(r, w, "compare", 0);
 	p->orig = run_opt(r, w, "orig", 0);

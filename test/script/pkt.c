@@ -35,6 +35,8 @@ static const struct pkt_op ops[] = {
 	{ "FETCH_ADD", 0x14, RC | XRC, EXT_ATOMIC, false, false },
 	{ "SEND_LAST_INV", 0x16, RC | XRC, EXT_IETH, false, true },
 	{ "SEND_ONLY_INV", 0x17, RC | XRC, EXT_IETH, false, true },
+	{ "FLUSH", 0x1c, RC, EXT_FETH | EXT_RETH, false, false },
+	{ "ATOMIC_WRITE", 0x1d, RC, EXT_RETH, false, true },
 };
 
 static const struct pkt_op cnp = { "CNP", 0x01, 1u << CLASS_CNP, 0, false, true };
@@ -85,7 +87,7 @@ pkt_opcode(const char *name)
 	return -1;
 }
 
-uint8_t
+uint16_t
 pkt_exts(uint8_t opcode)
 {
 	const struct pkt_op *o = pkt_op(opcode);
@@ -93,9 +95,9 @@ pkt_exts(uint8_t opcode)
 	if (!o)
 		return 0;
 	if (opcode >> 5 == CLASS_UD)
-		return o->ext | EXT_DETH;
+		return (uint16_t)(o->ext | EXT_DETH);
 	if (opcode >> 5 == CLASS_XRC && !o->response)
-		return o->ext | EXT_XRC;
+		return (uint16_t)(o->ext | EXT_XRC);
 	return o->ext;
 }
 
@@ -109,12 +111,14 @@ pkt_exts(uint8_t opcode)
 static void
 print_exts(const struct pkt *p, char *buf, size_t size)
 {
-	uint8_t ext = pkt_exts(p->opcode);
+	uint16_t ext = pkt_exts(p->opcode);
 
 	if (ext & EXT_XRC)
 		ADD(" srqn=0x%x", p->xrc_srqn);
 	if (ext & EXT_DETH)
 		ADD(" qkey=0x%x src_qpn=0x%x", p->qkey, p->src_qpn);
+	if (ext & EXT_FETH)
+		ADD(" plt=%u sel=%u", p->plt, p->sel);
 	if (ext & EXT_RETH)
 		ADD(" va=0x%llx rkey=0x%x len=%u", (unsigned long long)p->va, p->rkey, p->len);
 	if (ext & EXT_ATOMIC)

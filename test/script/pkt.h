@@ -15,7 +15,7 @@
 
 enum pkt_ext {		/* in the order in which they stand (A21) */
 	EXT_XRC = 1, EXT_DETH = 2, EXT_RETH = 4, EXT_ATOMIC = 8, EXT_AETH = 16, EXT_ORIG = 32,
-	EXT_IMM = 64, EXT_IETH = 128,
+	EXT_IMM = 64, EXT_IETH = 128, EXT_FETH = 256,	/* this one before the RETH */
 };
 
 enum pkt_class {
@@ -27,7 +27,7 @@ struct pkt_op {
 	const char *name;
 	uint8_t op;		/* the low five bits */
 	uint8_t classes;	/* bit c: class c has it */
-	uint8_t ext;		/* enum pkt_ext, for RC */
+	uint16_t ext;		/* enum pkt_ext, for RC */
 	bool response;
 	bool payload;
 };
@@ -53,6 +53,7 @@ struct pkt {
 	uint32_t dqpn, psn;
 	/* extension headers */
 	uint64_t va, swap_add, compare, orig;
+	uint8_t plt, sel;
 	uint32_t rkey, len;
 	uint8_t syndrome;
 	uint32_t msn, imm, ieth, qkey, src_qpn, xrc_srqn;
@@ -80,7 +81,7 @@ const struct pkt_op *pkt_op(uint8_t opcode);
 /* Opcode byte by its name, "SEND_FIRST", "UC.SEND_ONLY", "CNP"; -1: no such name. */
 int pkt_opcode(const char *name);
 /* Extension headers of an opcode byte, enum pkt_ext. */
-uint8_t pkt_exts(uint8_t opcode);
+uint16_t pkt_exts(uint8_t opcode);
 
 /* Bytes written to out (room for PKT_MAX). */
 size_t pkt_encode(const struct pkt *p, uint8_t *out);

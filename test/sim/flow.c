@@ -25,7 +25,8 @@ flow_index(const struct flow *f)
 static struct mr *
 add_mr(struct pair_side *s, uint32_t offset, uint32_t length, uint64_t iova)
 {
-	struct mr d = { .pd = 1, .access = 15, .base = s->mem + offset, .length = length, .iova = iova };
+	struct mr d = { .pd = 1, .access = 15 | MEM_FLUSH_GLOBAL, .base = s->mem + offset, .length = length,
+			.iova = iova };
 	struct mr *mr;
 
 	if (mr_add(s->mrs, &d, &mr))
@@ -116,7 +117,7 @@ static const struct {
 } kinds[] = {
 	{ WR_SEND, true }, { WR_SEND_IMM, true }, { WR_RDMA_WRITE, false }, { WR_RDMA_WRITE, false },
 	{ WR_RDMA_WRITE_IMM, true }, { WR_RDMA_READ, false }, { WR_CMP_SWAP, false },
-	{ WR_FETCH_ADD, false },
+	{ WR_FETCH_ADD, false }, { WR_ATOMIC_WRITE, false }, { WR_FLUSH, false },
 };
 
 static bool
@@ -124,16 +125,17 @@ draw_wr(struct flow *f, struct flow_wr *w)
 {
 	uint64_t r = pair_random(&f->rng);
 	uint32_t kind = r % (sizeof(kinds) / sizeof(kinds[0]));
-	bool atomic = kinds[kind].opcode == WR_CMP_SWAP || kinds[kind].opcode == WR_FETCH_ADD;
+	uint8_t opcode = kinds[kind].opcode;
+	bool word = opcode == WR_CMP_SWAP || opcode == WR_FETCH_ADD || opcode == WR_ATOMIC_WRITE;
 
 	memset(w, 0, sizeof(*w));
-	w->opcode = kinds[kind].opcode;
+	w->opcode = opcode;
 	w->takes_recv = kinds[kind].recv;
-	w->len = atomic ? 8 : draw_len(f);
+	w->len = word ? 8 : opcode == WR_FLUSH ? 0 : draw_len(f);
 	if (!take_stretch(f, w))
 		return false;
 	w->here = w->at + GAP + (r >> 8) % 8;
-	w->there = w->at + GAP + (r >> 16) % 8;
+	w->there = w->at + GAP + (opcode == WR_ATOMIC_WRITE ? 0 : (r >> 16) % 8);
 	w->imm = (uint32_t)(r >> 24);
 	w->stream = f->seed + f->posted;
 	w->signalled = (r >> 60) % 2;
@@ -184,6 +186,17 @@ draw_atomic(struct flow *f, struct flow_shared *sh, struct flow_wr *w, struct pl
 	}
 }
 
+/* Of all that there is of the flow, or of a part of it. */
+static void
+draw_flush(struct flow *f, struct flow_wr *w, struct plx_sq_wqe *q)
+{
+	q->rkey = f->there->key;
+	q->remote_addr = f->there->iova + w->at;
+	q->length = w->room;
+	q->flush.type = PLX_FLUSH_GLOBAL;
+	q->flush.level = pair_random(&f->rng) % 2 ? PLX_FLUSH_MR : PLX_FLUSH_RANGE;
+}
+
 /* The bytes as they lie, in up to four pieces; some of them empty. */
 static uint16_t
 cut(struct flow *f, struct plx_sge *sge, const struct mr *mr, uint32_t at, uint32_t len)
@@ -203,8 +216,10 @@ cut(struct flow *f, struct plx_sge *sge, const struct mr *mr, uint32_t at, uint3
 static const void *
 lay_out(struct flow *f, struct flow_wr *w, struct plx_sq_wqe *q, struct plx_sge *sge, uint8_t *data)
 {
-	bool sends = w->opcode != WR_RDMA_READ && w->opcode != WR_CMP_SWAP && w->opcode != WR_FETCH_ADD;
+	bool sends = flow_sends(w);
 
+	if (w->opcode == WR_FLUSH)
+		return sge;
 	if (w->opcode == WR_RDMA_READ)
 		bytes_fill(f->to->side->mem + f->base + w->there, w->len, w->stream);
 	if (sends && !w->borrows && w->len <= INLINE_MAX && pair_random(&f->rng) % 3 == 0) {
@@ -255,6 +270,8 @@ post_one(struct flow *f, struct flow_shared *sh)
 	q.remote_addr = f->there->iova + w->there;
 	if (w->opcode == WR_CMP_SWAP || w->opcode == WR_FETCH_ADD)
 		draw_atomic(f, sh, w, &q);
+	if (w->opcode == WR_FLUSH)
+		draw_flush(f, w, &q);
 	npsn = w->len ? (w->len + f->mtu - 1) / f->mtu : 1;
 	mon_posted(&f->mon, f->psn, npsn, fence);
 	f->psn = w->end = psn_add(f->psn, npsn);

@@ -13,6 +13,7 @@
 
 #include "monitor.h"
 #include "sim/pair.h"
+#include "transport/numbers.h"
 
 #define FLOW_WRS 128u		/* remembered; more than a send queue holds */
 #define FLOW_CANARY 1024u	/* poison round the region that a flow registers */
@@ -90,6 +91,13 @@ flow_word(struct flow *f, bool shared)
 	uint32_t n = shared ? 0 : 1 + f->from->index;
 
 	return (uint64_t *)(void *)(f->to->side->mem + PAIR_MEM - FLOW_WORDS + 128 * n);
+}
+
+/* Its bytes go from here to there. */
+static inline bool
+flow_sends(const struct flow_wr *w)
+{
+	return w->opcode <= WR_SEND_IMM || w->opcode == WR_ATOMIC_WRITE;
 }
 
 static inline struct flow_wr *

@@ -12,13 +12,13 @@
 static const char *const names[] = {
 	[WR_RDMA_WRITE] = "WRITE", [WR_RDMA_WRITE_IMM] = "WRITE_IMM", [WR_SEND] = "SEND",
 	[WR_SEND_IMM] = "SEND_IMM", [WR_RDMA_READ] = "READ", [WR_CMP_SWAP] = "CMP_SWAP",
-	[WR_FETCH_ADD] = "FETCH_ADD",
+	[WR_FETCH_ADD] = "FETCH_ADD", [WR_FLUSH] = "FLUSH", [WR_ATOMIC_WRITE] = "ATOMIC_WRITE",
 };
 
 static const uint8_t wc_of[] = {
 	[WR_RDMA_WRITE] = WC_RDMA_WRITE, [WR_RDMA_WRITE_IMM] = WC_RDMA_WRITE, [WR_SEND] = WC_SEND,
 	[WR_SEND_IMM] = WC_SEND, [WR_RDMA_READ] = WC_RDMA_READ, [WR_CMP_SWAP] = WC_CMP_SWAP,
-	[WR_FETCH_ADD] = WC_FETCH_ADD,
+	[WR_FETCH_ADD] = WC_FETCH_ADD, [WR_FLUSH] = WC_FLUSH, [WR_ATOMIC_WRITE] = WC_ATOMIC_WRITE,
 };
 
 static uint8_t *
@@ -62,7 +62,7 @@ arrived(struct flow *f, uint32_t n)
 	if (w->arrived)
 		return;
 	w->arrived = true;
-	if (w->opcode <= WR_SEND_IMM)
+	if (flow_sends(w))
 		check_bytes(f, n, f->to, w->there);
 }
 
@@ -118,7 +118,7 @@ free_stretch(struct flow *f, uint32_t n)
 
 	if (w->lent)
 		return;
-	if (w->opcode == WR_RDMA_READ || (w->opcode <= WR_SEND_IMM && !w->borrows && !w->is_inline))
+	if (w->opcode == WR_RDMA_READ || (flow_sends(w) && !w->borrows && !w->is_inline))
 		check_bytes(f, n, f->from, w->here);
 	check_poison(f, n, f->from);
 	check_poison(f, n, f->to);

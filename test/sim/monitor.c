@@ -73,7 +73,7 @@ psns(const struct monitor *m, const struct wire_pkt *pkt)
 	return n ? n : 1;
 }
 
-/* READs and atomics in [una, psn). */
+/* READs, atomics and the like in [una, psn). */
 static uint32_t
 rd_before(struct monitor *m, struct psn psn)
 {
@@ -94,8 +94,9 @@ new_request(struct monitor *m, const struct wire_pkt *pkt)
 	uint32_t n = psns(m, pkt), out = dist(m->una, m->next);
 	struct mon_slot s = {
 		.first = pkt->psn, .end = psn_add(pkt->psn, n), .opcode = pkt->opcode,
-		.rd = pkt->info->traits & (WIRE_READ | WIRE_ATOMIC),
-		.atomic = pkt->info->traits & WIRE_ATOMIC, .hash = hash(pkt),
+		.rd = pkt->info->traits & WIRE_ANSWERED,
+		.atomic = pkt->info->traits & WIRE_ATOMIC,
+		.empty = pkt->info->traits & (WIRE_IS_FLUSH | WIRE_IS_ATOMIC_WRITE), .hash = hash(pkt),
 		.va = pkt->info->traits & WIRE_READ ? pkt->reth.va : 0,
 	};
 
@@ -146,7 +147,7 @@ mon_request_sent(struct monitor *m, const struct wire_pkt *pkt)
 		new_request(m, pkt);
 	else
 		same_request(m, pkt);
-	if ((pkt->info->traits & (WIRE_READ | WIRE_ATOMIC)) && rd_before(m, pkt->psn) >= m->max_rd)
+	if ((pkt->info->traits & WIRE_ANSWERED) && rd_before(m, pkt->psn) >= m->max_rd)
 		mon_complain(m, "B7: PSN %06x is one READ or atomic too many", pkt->psn.v);
 	if (fenced(m, pkt->psn) && rd_before(m, pkt->psn))
 		mon_complain(m, "B8: PSN %06x passed its fence", pkt->psn.v);
@@ -159,7 +160,7 @@ executed(struct monitor *m, const struct wire_pkt *pkt)
 
 	m->n.rx_requests++;
 	m->rnr_owed = false;
-	if (traits & (WIRE_LAST | WIRE_READ | WIRE_ATOMIC))
+	if (traits & (WIRE_LAST | WIRE_ANSWERED))
 		m->msn = (m->msn + 1) & PSN_MASK;
 	m->epsn = psn_add(m->epsn, psns(m, pkt));
 }

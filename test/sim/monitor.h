@@ -30,7 +30,7 @@ struct mon_counts {
 
 struct mon_slot {
 	struct psn first, end;	/* of the request that holds this PSN */
-	bool rd, atomic;
+	bool rd, atomic, empty;	/* rd: answered by a response; empty: by one without payload */
 	bool answered;		/* rd: the answer was sent at least once */
 	uint8_t opcode;
 	uint32_t hash;		/* of all that must be the same when it is sent again (B23) */

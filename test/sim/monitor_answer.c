@@ -86,7 +86,7 @@ read_response(struct monitor *m, const struct wire_pkt *pkt, const struct mon_sl
 
 	if (s->atomic || !(traits & WIRE_LAST) == last)
 		mon_complain(m, "C23: %s for PSN %06x", pkt->info->name, pkt->psn.v);
-	if (!last && pkt->payload_len != m->mtu)
+	if ((!last && pkt->payload_len != m->mtu) || (s->empty && pkt->payload_len))
 		mon_complain(m, "C23: %u bytes for PSN %06x", pkt->payload_len, pkt->psn.v);
 	if (!(traits & WIRE_FIRST) && !psn_eq(pkt->psn, m->train))
 		mon_complain(m, "C23: %s %06x, the train was at %06x", pkt->info->name, pkt->psn.v,

@@ -210,7 +210,7 @@ defaults(struct pair_conf *c)
 	DEFAULT(max_sge, 4);
 	DEFAULT(max_inline, 128);
 	DEFAULT(cq_size, 1024);
-	DEFAULT(access, MEM_REMOTE_WRITE | MEM_REMOTE_READ | MEM_REMOTE_ATOMIC);
+	DEFAULT(access, MEM_REMOTE_WRITE | MEM_REMOTE_READ | MEM_REMOTE_ATOMIC | MEM_FLUSH_GLOBAL);
 	DEFAULT(max_rd_atomic, 4);
 	DEFAULT(timeout, 8);
 	DEFAULT(min_rnr_timer, 1);

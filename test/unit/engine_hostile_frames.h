@@ -98,6 +98,8 @@ compose_body(uint8_t *body, const struct peer_qp *p, const struct wire_op_info *
 	}
 	if (info->ext & WIRE_EXT_DETH)
 		at = wire_put_deth(at, one_in(8) ? pick(1u << 31) : p->qkey, pick(1u << 24));
+	if (info->ext & WIRE_EXT_FETH)
+		at = wire_put_feth(at, one_in(8) ? pick(16) : FETH_GLOBAL, one_in(8) ? pick(4) : pick(2));
 	if (info->ext & WIRE_EXT_RETH) {
 		uint32_t all = first && last ? len : MTU + 1 + pick(2 * MTU);
 

@@ -210,6 +210,22 @@ mr_check__regions_without_a_range(void)
 	}
 }
 
+/* Rights and domain, and no range: for what is asked of all that a key names. */
+static void
+mr_check_whole__rights_and_domain(void)
+{
+	struct mr_table *t = mr_table_new(4);
+	struct mr d = desc(0x1000, 4096), *mr;
+
+	d.access = MEM_FLUSH_GLOBAL | MEM_REMOTE_READ;
+	CHECK_EQ(mr_add(t, &d, &mr), 0);
+	CHECK_EQ(mr_check_whole(t, mr->key, 7, MEM_FLUSH_GLOBAL), MEM_OK);
+	CHECK_EQ(mr_check_whole(t, mr->key, 7, MEM_FLUSH_GLOBAL | MEM_FLUSH_PERSISTENT), MEM_BAD_ACCESS);
+	CHECK_EQ(mr_check_whole(t, mr->key, 8, MEM_FLUSH_GLOBAL), MEM_BAD_PD);
+	CHECK_EQ(mr_check_whole(t, mr->key ^ 1, 7, MEM_FLUSH_GLOBAL), MEM_BAD_KEY);
+	mr_table_free(t);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(mr_check__range_edges),
 	CHECK_CASE(mr_check__range_at_the_top_of_the_address_space),
@@ -219,6 +235,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(mr_replace__the_old_or_the_new_under_one_index),
 	CHECK_CASE(mr_replace__failure_changes_nothing),
 	CHECK_CASE(mr_check__regions_without_a_range),
+	CHECK_CASE(mr_check_whole__rights_and_domain),
 };
 
 CHECK_MAIN(cases)

@@ -28,9 +28,10 @@ static const struct type {
 
 /* Section 1.A: bit n is operation n. */
 #define RELIABLE 0xdfffffu
+#define RC_ALONE 0x30000000u	/* FLUSH, ATOMIC_WRITE */
 #define ANSWERS 0x07e000u	/* READ responses, ACKNOWLEDGE, ATOMIC_ACK */
 static const uint32_t operations[8] = {
-	[0] = RELIABLE, [1] = 0xfffu, [3] = 0x30u, [4] = 0x2u, [5] = RELIABLE,
+	[0] = RELIABLE | RC_ALONE, [1] = 0xfffu, [3] = 0x30u, [4] = 0x2u, [5] = RELIABLE,
 };
 
 static bool
@@ -86,13 +87,13 @@ static int
 start(const struct type *t)
 {
 	bool xrc = t->class == 5;
-	struct mr desc = { .pd = 1, .iova = 0x200000, .length = 4096, .access = 15 };
+	struct mr desc = { .pd = 1, .iova = 0x200000, .length = 4096, .access = 0x10f };
 	struct host_qp_want want = { .sq = 16, .rq = 16, .send_cqe = 64, .recv_cqe = 64, .pd = 1, .psn = 5,
 				     .ip_mtu = 4200, .type = xrc ? 0 : t->type };
 
 	want.attr = (struct qp_attr){ .path_mtu = IBV_MTU_1024, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7,
 				      .min_rnr_timer = 12, .max_rd_atomic = 16, .max_dest_rd_atomic = 16,
-				      .access_flags = 15, .qkey = 0x11111111 };
+				      .access_flags = 0x10f, .qkey = 0x11111111 };
 	host_xrc = xrc;
 	host_init(&w.h);
 	w.t = t;
@@ -120,10 +121,11 @@ bring(uint32_t opcode)
 	p.syndrome = 0x1f;
 	p.va = w.h.mr[0].iova;
 	p.rkey = p.ieth = w.h.mr[0].key;
-	p.len = whole ? 2 * OURS_MTU : 16;
+	p.len = whole ? 2 * OURS_MTU : 8;
+	p.plt = 1;
 	p.xrc_srqn = w.q->srq ? w.q->srq->number : 0;
 	p.payload = payload;
-	p.payload_len = op && !op->payload ? 0 : whole ? OURS_MTU : 16;
+	p.payload_len = op && !op->payload ? 0 : whole ? OURS_MTU : 8;
 	host_rx(&w.h, frame, pkt_encode(&p, frame));
 	host_settle(&w.h);
 }

@@ -140,6 +140,7 @@ wire_put_ext__bytes(void)
 	static const uint8_t aeth[] = { 0x62, 0xab, 0xcd, 0xef };
 	static const uint8_t ieth[] = { 0x11, 0x22, 0x33, 0x44 };
 	static const uint8_t xrceth[] = { 0, 0xab, 0xcd, 0xef };
+	static const uint8_t feth[] = { 0, 0, 0, 0x12 };
 	static const uint8_t deth[] = { 0x80, 0x01, 0, 0, 0, 0xab, 0xcd, 0xef };
 	uint8_t at[40];
 
@@ -158,6 +159,9 @@ wire_put_ext__bytes(void)
 	CHECK_MEM(at, ieth, 4);
 	CHECK(wire_put_ieth(at, 0x11223344) == at + 4);
 	CHECK_MEM(at, ieth, 4);
+	CHECK(wire_put_feth(at, 0xfffffff2, 0xfffffffd) == at + 4);	/* 4 bits and 2 */
+	CHECK_EQ(at[3], 0x12);
+	CHECK_MEM(at, feth, 4);
 	CHECK(wire_put_deth(at, 0x80010000, 0xffabcdef) == at + 8);
 	CHECK_MEM(at, deth, 8);
 }

@@ -34,7 +34,8 @@ wire_op_info__names(void)
 static void
 wire_op_info__each_message_packet_has_one_direction_and_kind(void)
 {
-	unsigned int kinds = WIRE_SEND | WIRE_WRITE | WIRE_READ | WIRE_ATOMIC | WIRE_ACK;
+	unsigned int kinds = WIRE_SEND | WIRE_WRITE | WIRE_READ | WIRE_ATOMIC | WIRE_ACK | WIRE_IS_FLUSH |
+			     WIRE_IS_ATOMIC_WRITE;
 
 	for (unsigned int op = 0; op < 256; op++) {
 		unsigned int t = wire_op_info[op].traits;
@@ -52,17 +53,20 @@ static const struct {
 	unsigned int trait;
 	uint32_t ops;
 } rc_sets[] = {
-	{ WIRE_REQUEST, 0x00d81fff },
+	{ WIRE_REQUEST, 0x30d81fff },
 	{ WIRE_RESPONSE, 0x0007e000 },
 	{ WIRE_SEND, 0x00c0003f },
 	{ WIRE_WRITE, 0x00000fc0 },
 	{ WIRE_READ, 0x0001f000 },
 	{ WIRE_ATOMIC, 0x001c0000 },
 	{ WIRE_ACK, 0x00020000 },
-	{ WIRE_FIRST, 0x009f3c71 },
-	{ WIRE_LAST, 0x00df9f3c },
-	{ WIRE_PAYLOAD, 0x00c1efff },
+	{ WIRE_FIRST, 0x309f3c71 },
+	{ WIRE_LAST, 0x30df9f3c },
+	{ WIRE_PAYLOAD, 0x20c1efff },
 	{ WIRE_TAKES_WQE, 0x00800a31 },
+	{ WIRE_IS_FLUSH, 0x10000000 },
+	{ WIRE_IS_ATOMIC_WRITE, 0x20000000 },
+	{ WIRE_ANSWERED, 0x30181000 },
 };
 
 static void
@@ -81,7 +85,8 @@ static const struct {
 } rc_exts[] = {
 	{ WIRE_EXT_XRCETH, 0 },
 	{ WIRE_EXT_DETH, 0 },
-	{ WIRE_EXT_RETH, 0x00001c40 },
+	{ WIRE_EXT_FETH, 0x10000000 },
+	{ WIRE_EXT_RETH, 0x30001c40 },
 	{ WIRE_EXT_ATOMICETH, 0x00180000 },
 	{ WIRE_EXT_AETH, 0x0007a000 },
 	{ WIRE_EXT_ATOMICACKETH, 0x00040000 },

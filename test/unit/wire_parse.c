@@ -135,6 +135,37 @@ wire_parse__deth_imm(void)
 }
 
 static void
+wire_parse__feth_stands_before_reth(void)
+{
+	struct wire_pkt p = parse_counting(0x1c);
+
+	CHECK_EQ(p.feth.type, 4);
+	CHECK_EQ(p.feth.level, 0);
+	CHECK_EQ(p.reth.va, 0x05060708090a0b0c);
+	CHECK_EQ(p.reth.rkey, 0x0d0e0f10);
+	CHECK_EQ(p.reth.len, 0x11121314);
+	p = parse_counting(0x1d);
+	CHECK_EQ(p.reth.va, 0x0102030405060708);
+	CHECK_EQ(p.payload_len % 4, 0);
+}
+
+/* Type and level have 4 and 2 bits of the word's last byte; the others are ignored. */
+static void
+wire_parse__feth_every_byte(void)
+{
+	for (unsigned int v = 0; v < 256; v++) {
+		uint8_t body[20] = { 0xff, 0xff, 0xff, (uint8_t)v };
+		struct wire_pkt p;
+
+		frame_make(&f, false, 0x1c, 0, body, sizeof(body));
+		CHECK_EQ(wire_parse(f.bytes, f.len, &p), DROP_NONE);
+		CHECK_EQ(p.feth.type, v % 16);
+		CHECK_EQ(p.feth.level, v / 16 % 4);
+		CHECK_EQ(p.payload_len, 0);
+	}
+}
+
+static void
 wire_parse__xrceth_stands_first(void)
 {
 	struct wire_pkt p = parse_counting(0xab);
@@ -346,6 +377,8 @@ wire_text__every_header(void)
 		      "10.0.0.1 > 10.0.0.2 XRC_WRITE_ONLY_IMM qpn 0x000011 psn 16777215 ack"
 		      " pad 0 len 40 xrceth(srq 0x020304)"
 		      " reth(va 0x5060708090a0b0c rkey 0xd0e0f10 len 286397204) imm(0x15161718)"));
+	p = parse_counting(0x1c);
+	CHECK(strstr(wire_text(text, sizeof(text), &p), " feth(type 4 level 0) reth(va 0x5060708"));
 	good(true);
 	CHECK(!strcmp(wire_frame_text(text, sizeof(text), f.bytes, f.len),
 		      "fd00::1 > fd00::2 RC_SEND_ONLY qpn 0x000011 psn 16777215 ack pad 0 len 4"));
@@ -384,6 +417,8 @@ static const struct check_case cases[] = {
 	CHECK_CASE(wire_parse__aeth_atomic_ack),
 	CHECK_CASE(wire_parse__ieth),
 	CHECK_CASE(wire_parse__deth_imm),
+	CHECK_CASE(wire_parse__feth_stands_before_reth),
+	CHECK_CASE(wire_parse__feth_every_byte),
 	CHECK_CASE(wire_parse__xrceth_stands_first),
 	CHECK_CASE(wire_parse__every_opcode_length_and_pad),
 	CHECK_CASE(wire_parse__cut_frames),

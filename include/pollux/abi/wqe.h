@@ -52,6 +52,10 @@ struct plx_sq_wqe {
 			uint32_t lkey;		/* of the region */
 			uint32_t access;	/* enum ibv_access_flags */
 		} bind;
+		struct {
+			uint32_t type;	/* enum plx_flush_type */
+			uint32_t level;	/* enum plx_flush_level */
+		} flush;	/* of a FLUSH, whose `length` is the range's; no SGEs */
 	};
 	uint32_t xrc_srqn;	/* XRC: number of the peer's SRQ, for every opcode */
 	uint32_t reserved0;
@@ -59,6 +63,17 @@ struct plx_sq_wqe {
 	/* then: struct plx_sge[num_sge], or `length` inline bytes */
 };
 PLX_ABI_ASSERT(sizeof(struct plx_sq_wqe) == 64, "one line");
+
+/* What a FLUSH asks for. rdma-core names both only in versions after 44, with these values. */
+enum plx_flush_type {
+	PLX_FLUSH_GLOBAL = 1 << 0,	/* visible to everybody */
+	PLX_FLUSH_PERSISTENT = 1 << 1,	/* and there after a loss of power: no memory here can */
+};
+
+enum plx_flush_level {
+	PLX_FLUSH_RANGE = 0,		/* what was written into the range */
+	PLX_FLUSH_MR = 1,		/* into anything of the region */
+};
 
 struct plx_rq_wqe {
 	uint64_t wr_id;
