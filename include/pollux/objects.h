@@ -65,6 +65,15 @@ struct plx_wq {
 } __attribute__((aligned(PLX_CACHE_LINE)));
 PLX_ABI_ASSERT(sizeof(struct plx_wq) == 2 * PLX_CACHE_LINE, "posters and pollers: a line each");
 
+/* The batch between plx_wr_start() and plx_wr_complete(); under the send queue's lock. */
+struct plx_wr_build {
+	struct plx_sq_wqe *wqe;		/* whose address may be set; NULL: none, or an error came */
+	struct plx_sq_wqe *data;	/* whose data may be set, likewise */
+	uint32_t tail;			/* WQEs of the queue, with those of the batch */
+	uint32_t missing;		/* not 0: the last one has not said yet where it goes */
+	int32_t err;			/* the first error, a positive errno; or 0 */
+};
+
 struct plx_qp {
 	union {
 		struct ibv_qp qp;
@@ -77,7 +86,9 @@ struct plx_qp {
 	uint8_t max_rd_atomic;		/* 0: READ and atomics are refused at the post */
 	uint32_t xrc_opcodes;		/* the same of an XRC initiator, whose `opcodes` is 0 */
 	uint32_t dgram_opcodes;		/* and of a QP that sends datagrams, likewise */
-	uint32_t dgram_max;		/* bytes of one: the port's active MTU */
+	uint32_t msg_max;		/* bytes of one message: of a datagram the port's active MTU */
+	uint32_t wr_opcodes;		/* bit n: IBV_WR_n may be built: of the type, and asked for */
+	struct plx_wr_build build;
 	struct plx_wq sq;
 	struct plx_wq rq;
 };

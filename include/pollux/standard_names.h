@@ -75,6 +75,26 @@
 #define ibv_post_srq_recv plx_post_srq_recv
 #define ibv_poll_cq plx_poll_cq
 #define ibv_req_notify_cq plx_req_notify_cq
+#define ibv_wr_start plx_wr_start
+#define ibv_wr_complete plx_wr_complete
+#define ibv_wr_abort plx_wr_abort
+#define ibv_wr_send plx_wr_send
+#define ibv_wr_send_imm plx_wr_send_imm
+#define ibv_wr_send_inv plx_wr_send_inv
+#define ibv_wr_rdma_write plx_wr_rdma_write
+#define ibv_wr_rdma_write_imm plx_wr_rdma_write_imm
+#define ibv_wr_rdma_read plx_wr_rdma_read
+#define ibv_wr_atomic_cmp_swp plx_wr_atomic_cmp_swp
+#define ibv_wr_atomic_fetch_add plx_wr_atomic_fetch_add
+#define ibv_wr_local_inv plx_wr_local_inv
+#define ibv_wr_bind_mw plx_wr_bind_mw
+#define ibv_wr_atomic_write plx_wr_atomic_write
+#define ibv_wr_set_sge plx_wr_set_sge
+#define ibv_wr_set_sge_list plx_wr_set_sge_list
+#define ibv_wr_set_inline_data plx_wr_set_inline_data
+#define ibv_wr_set_inline_data_list plx_wr_set_inline_data_list
+#define ibv_wr_set_ud_addr plx_wr_set_ud_addr
+#define ibv_wr_set_xrc_srqn plx_wr_set_xrc_srqn
 
 #define ibv_create_ah plx_create_ah
 #define ibv_init_ah_from_wc plx_init_ah_from_wc

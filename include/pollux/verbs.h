@@ -175,8 +175,9 @@ struct ibv_qp *plx_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init
 /*
  * The same with comp_mask PD; or IBV_QPT_XRC_RECV with comp_mask XRCD: it takes requests for all SRQs of the
  * domain, of any context, and has no PD, no CQ and no queues, so its capabilities are 0. It ends with the
- * last that holds it, see plx_open_qp(). EOPNOTSUPP: other bits of comp_mask but CREATE_FLAGS and
- * SEND_OPS_FLAGS, or flags.
+ * last that holds it, see plx_open_qp(). With SEND_OPS_FLAGS the QP has the builder of wr_inline.h, for the
+ * operations named. EOPNOTSUPP: an operation that the type does not have, create_flags, or other bits of
+ * comp_mask.
  */
 struct ibv_qp *plx_create_qp_ex(struct ibv_context *context,
 				struct ibv_qp_init_attr_ex *qp_init_attr_ex);
@@ -203,7 +204,8 @@ int plx_destroy_qp(struct ibv_qp *qp);
 int plx_explain_qp(struct ibv_qp *qp, uint32_t *vendor_err, char *text, size_t len);
 /* NULL: the QP was not made with send_ops_flags. */
 struct ibv_qp_ex *plx_qp_to_qp_ex(struct ibv_qp *qp);
-/* 1: data of `op` is written in ascending order, 0: not promised. */
+/* 1: data of `op` is written in ascending order, 0: not promised. It is 0: what holds of a WRITE and of READ
+ * is that the last bytes come last, so that a program may poll for the last one. */
 int plx_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags);
 
 /* ---- multicast ---- */
@@ -314,7 +316,7 @@ int plx_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 int plx_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr *attr,
 				uint8_t eth_mac[ETHERNET_LL_SIZE], uint16_t *vid);
 
-/* ---- inline: verbs_inline.h and recv_inline.h document them ---- */
+/* ---- inline: verbs_inline.h, recv_inline.h and wr_inline.h document them ---- */
 
 PLX_INLINE struct ibv_context *plx_open_device(struct ibv_device *device);
 PLX_INLINE int plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
@@ -323,6 +325,34 @@ PLX_INLINE int plx_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
 				 struct ibv_recv_wr **bad_wr);
 PLX_INLINE int plx_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
 PLX_INLINE int plx_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+
+PLX_INLINE void plx_wr_start(struct ibv_qp_ex *ex);
+PLX_INLINE int plx_wr_complete(struct ibv_qp_ex *ex);
+PLX_INLINE void plx_wr_abort(struct ibv_qp_ex *ex);
+PLX_INLINE void plx_wr_send(struct ibv_qp_ex *ex);
+PLX_INLINE void plx_wr_send_imm(struct ibv_qp_ex *ex, __be32 imm_data);
+PLX_INLINE void plx_wr_send_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey);
+PLX_INLINE void plx_wr_rdma_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr);
+PLX_INLINE void plx_wr_rdma_write_imm(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+				      __be32 imm_data);
+PLX_INLINE void plx_wr_rdma_read(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr);
+PLX_INLINE void plx_wr_atomic_cmp_swp(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+				      uint64_t compare, uint64_t swap);
+PLX_INLINE void plx_wr_atomic_fetch_add(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+					uint64_t add);
+PLX_INLINE void plx_wr_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey);
+PLX_INLINE void plx_wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
+			       const struct ibv_mw_bind_info *bind_info);
+PLX_INLINE void plx_wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
+				    const void *atomic_wr);
+PLX_INLINE void plx_wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length);
+PLX_INLINE void plx_wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge, const struct ibv_sge *sg_list);
+PLX_INLINE void plx_wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length);
+PLX_INLINE void plx_wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t num_buf,
+					    const struct ibv_data_buf *buf_list);
+PLX_INLINE void plx_wr_set_ud_addr(struct ibv_qp_ex *ex, struct ibv_ah *ah, uint32_t remote_qpn,
+				   uint32_t remote_qkey);
+PLX_INLINE void plx_wr_set_xrc_srqn(struct ibv_qp_ex *ex, uint32_t remote_srqn);
 
 #pragma GCC visibility pop
 
@@ -335,6 +365,7 @@ plx_open_device(struct ibv_device *device)
 
 #include <pollux/verbs_inline.h>
 #include <pollux/recv_inline.h>
+#include <pollux/wr_inline.h>
 
 #ifdef __cplusplus
 }

@@ -14,6 +14,7 @@
 
 #include <pollux/objects.h>
 
+#define __plx_likely(x) __builtin_expect(!!(x), 1)
 #define __plx_unlikely(x) __builtin_expect(!!(x), 0)
 
 #define __PLX_LOCK_SPINS 256	/* the holder was preempted: let it run */
@@ -137,20 +138,29 @@ __plx_send_inline(const struct plx_wq *sq, struct plx_sq_wqe *wqe, const struct 
 	return 0;
 }
 
-/* Copies the SGEs behind the WQE. 0, or EINVAL beyond 2^31 bytes in all (FC59). */
-static inline int
-__plx_send_sges(struct plx_sq_wqe *wqe, const struct ibv_send_wr *wr)
+/* Copies the SGEs behind the WQE. The bytes of all. */
+static inline uint64_t
+__plx_sges_copy(struct plx_sq_wqe *wqe, const struct ibv_sge *sge, uint32_t num_sge)
 {
 	struct plx_sge *to = (struct plx_sge *)(wqe + 1);
 	uint64_t sum = 0;
-	int i;
+	uint32_t i;
 
-	for (i = 0; i < wr->num_sge; i++) {
-		to[i].addr = wr->sg_list[i].addr;
-		to[i].length = wr->sg_list[i].length;
-		to[i].lkey = wr->sg_list[i].lkey;
-		sum += wr->sg_list[i].length;
+	for (i = 0; i < num_sge; i++) {
+		to[i].addr = sge[i].addr;
+		to[i].length = sge[i].length;
+		to[i].lkey = sge[i].lkey;
+		sum += sge[i].length;
 	}
+	return sum;
+}
+
+/* 0, or EINVAL beyond 2^31 bytes in all (FC59). */
+static inline int
+__plx_send_sges(struct plx_sq_wqe *wqe, const struct ibv_send_wr *wr)
+{
+	uint64_t sum = __plx_sges_copy(wqe, wr->sg_list, (uint32_t)wr->num_sge);
+
 	if (__plx_unlikely(sum > 1ull << 31))
 		return EINVAL;
 	wqe->num_sge = (uint16_t)wr->num_sge;
@@ -212,6 +222,15 @@ __plx_same_pd(const struct plx_qp *qp, const struct ibv_ah *ah)
 	return ah && (ah->pd == qp->v.qp.pd || ah->pd->handle == qp->v.qp.pd->handle);
 }
 
+static inline void
+__plx_send_to(struct plx_sq_wqe *wqe, struct ibv_ah *ah, uint32_t qpn, uint32_t qkey)
+{
+	wqe->ud.ah = ah->handle;
+	wqe->ud.ah_gen = __plx_ah_of(ah)->gen;
+	wqe->ud.qpn = qpn;
+	wqe->ud.qkey = qkey;
+}
+
 /*
  * The same for a datagram. It says itself where it goes, and it is one packet: more than the MTU is refused
  * (B30). 0, EINVAL (also for an address handle of another PD), or ENOMEM when the queue is full.
@@ -230,12 +249,9 @@ __plx_send_dgram(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr,
 		err = __plx_send_write(qp, tail, wr);
 	if (err)
 		return err;
-	if (wqe->length > qp->dgram_max)
+	if (wqe->length > qp->msg_max)
 		return EINVAL;
-	wqe->ud.ah = ah->handle;
-	wqe->ud.ah_gen = __plx_ah_of(ah)->gen;
-	wqe->ud.qpn = wr->wr.ud.remote_qpn;
-	wqe->ud.qkey = wr->wr.ud.remote_qkey;
+	__plx_send_to(wqe, ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
 	return 0;
 }
 
@@ -275,6 +291,18 @@ __plx_send_one(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
 	return 0;
 }
 
+/* Publishes the WQEs before `tail`. 1: the core sleeps and must be woken; *how: as it is to be driven. */
+static inline int
+__plx_send_publish(struct plx_qp *qp, uint32_t tail, enum plx_drive *how)
+{
+	struct plx_wq *sq = &qp->sq;
+
+	if (sq->tail != __atomic_load_n(&sq->ctl->head, __ATOMIC_RELAXED))
+		*how = PLX_DRIVE_MORE;
+	sq->tail = tail;
+	return plx_bell_publish(qp->core->bell, sq->ctl, tail, qp->v.qp.handle, PLX_BELL_SQ);
+}
+
 /*
  * plx_post_send - post a chain of send work requests
  * @qp: in RTS, SQD or ERR (there it completes with IBV_WC_WR_FLUSH_ERR)
@@ -306,10 +334,7 @@ plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **ba
 		}
 	}
 	if (tail != sq->tail) {
-		if (sq->tail != __atomic_load_n(&sq->ctl->head, __ATOMIC_RELAXED))
-			how = PLX_DRIVE_MORE;
-		sq->tail = tail;
-		asleep = plx_bell_publish(pqp->core->bell, sq->ctl, tail, qp->handle, PLX_BELL_SQ);
+		asleep = __plx_send_publish(pqp, tail, &how);
 		rung = 1;
 	}
 	__plx_wq_unlock(sq);

@@ -53,3 +53,40 @@ verbs_ops_fill(struct verbs_context *vctx)
 	vctx->dealloc_td = plx_dealloc_td;
 	vctx->alloc_parent_domain = plx_alloc_parent_domain;
 }
+
+/* What no QP has is refused by plx_wr_complete(). */
+static void
+no_send_tso(struct ibv_qp_ex *ex, void *hdr, uint16_t hdr_sz, uint16_t mss)
+{
+	(void)hdr;
+	(void)hdr_sz;
+	(void)mss;
+	__plx_wr_fail(__plx_qp_of(&ex->qp_base), EOPNOTSUPP);
+}
+
+/* One table for all types: each function knows what its QP has. */
+void
+verbs_wr_fill(struct ibv_qp_ex *ex)
+{
+	ex->wr_start = plx_wr_start;
+	ex->wr_complete = plx_wr_complete;
+	ex->wr_abort = plx_wr_abort;
+	ex->wr_send = plx_wr_send;
+	ex->wr_send_imm = plx_wr_send_imm;
+	ex->wr_send_inv = plx_wr_send_inv;
+	ex->wr_rdma_write = plx_wr_rdma_write;
+	ex->wr_rdma_write_imm = plx_wr_rdma_write_imm;
+	ex->wr_rdma_read = plx_wr_rdma_read;
+	ex->wr_atomic_cmp_swp = plx_wr_atomic_cmp_swp;
+	ex->wr_atomic_fetch_add = plx_wr_atomic_fetch_add;
+	ex->wr_local_inv = plx_wr_local_inv;
+	ex->wr_bind_mw = plx_wr_bind_mw;
+	ex->wr_atomic_write = plx_wr_atomic_write;
+	ex->wr_set_sge = plx_wr_set_sge;
+	ex->wr_set_sge_list = plx_wr_set_sge_list;
+	ex->wr_set_inline_data = plx_wr_set_inline_data;
+	ex->wr_set_inline_data_list = plx_wr_set_inline_data_list;
+	ex->wr_set_ud_addr = plx_wr_set_ud_addr;
+	ex->wr_set_xrc_srqn = plx_wr_set_xrc_srqn;
+	ex->wr_send_tso = no_send_tso;
+}

@@ -22,8 +22,8 @@ static const struct {
 	{ IBV_QPT_XRC_SEND, RELIABLE },
 };
 
-static uint32_t
-type_opcodes(enum ibv_qp_type type)
+uint32_t
+verbs_type_opcodes(enum ibv_qp_type type)
 {
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		if (types[i].type == type)
@@ -99,7 +99,7 @@ init_check(struct ibv_pd *pd, const struct ibv_qp_init_attr *init)
 
 	if (init->qp_type == IBV_QPT_XRC_RECV)	/* it has no PD: plx_create_qp_ex() makes it */
 		return -EINVAL;
-	if (!type_opcodes(init->qp_type))
+	if (!verbs_type_opcodes(init->qp_type))
 		return -EOPNOTSUPP;
 	if (!init->send_cq || init->send_cq->context != pd->context)
 		return -EINVAL;
@@ -198,11 +198,12 @@ verbs_qp_fill(struct verbs_qp *qp, struct ibv_context *context, const struct ibv
 	pthread_mutex_init(&q->mutex, NULL);
 	pthread_cond_init(&q->cond, NULL);
 	if (init->qp_type == IBV_QPT_UD)
-		qp->pub.dgram_opcodes = type_opcodes(init->qp_type);
+		qp->pub.dgram_opcodes = verbs_type_opcodes(init->qp_type);
 	else if (init->qp_type == IBV_QPT_XRC_SEND)
-		qp->pub.xrc_opcodes = type_opcodes(init->qp_type);
+		qp->pub.xrc_opcodes = verbs_type_opcodes(init->qp_type);
 	else
-		qp->pub.opcodes = type_opcodes(init->qp_type);
+		qp->pub.opcodes = verbs_type_opcodes(init->qp_type);
+	qp->pub.msg_max = 1u << 31;
 	qp->pub.sig_all = init->sq_sig_all != 0;
 	qp->init = *init;
 	qp->init.cap = (struct ibv_qp_cap){ 0 };
@@ -253,7 +254,7 @@ qp_ask_mtu(struct ibv_pd *pd, struct verbs_qp *qp)
 	struct ctl_query_port p = { .port = 1 };
 	int err = verbs_call(pd->context, CTL_QUERY_PORT, &p);
 
-	qp->pub.dgram_max = 128u << p.active_mtu;	/* enum ibv_mtu: 1 is 256 bytes */
+	qp->pub.msg_max = 128u << p.active_mtu;	/* enum ibv_mtu: 1 is 256 bytes */
 	return err;
 }
 
@@ -314,43 +315,6 @@ plx_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	}
 	init->cap = qp->init.cap;
 	return &qp->pub.v.qp;
-}
-
-/* An XRC target has a domain and no PD, all others a PD and no domain. */
-static int
-init_ex_check(struct ibv_context *context, const struct ibv_qp_init_attr_ex *init)
-{
-	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
-			       IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-	uint32_t mask = init->comp_mask;
-	bool target = init->qp_type == IBV_QPT_XRC_RECV;
-
-	if ((mask & ~known) ||
-	    ((mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) && init->create_flags) ||
-	    ((mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) && init->send_ops_flags))
-		return -EOPNOTSUPP;
-	if (target != !!(mask & IBV_QP_INIT_ATTR_XRCD))
-		return -EINVAL;
-	if (target)
-		return init->xrcd && init->xrcd->context == context ? 0 : -EINVAL;
-	if (!(mask & IBV_QP_INIT_ATTR_PD) || !init->pd || init->pd->context != context)
-		return -EINVAL;
-	return 0;
-}
-
-struct ibv_qp *
-plx_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *init)
-{
-	int err = init_ex_check(context, init);
-
-	if (err) {
-		errno = -err;
-		return NULL;
-	}
-	if (init->qp_type == IBV_QPT_XRC_RECV)
-		return verbs_target_create(context, init);
-	/* the plain attributes are the beginning of the extended ones */
-	return plx_create_qp(init->pd, (struct ibv_qp_init_attr *)init);
 }
 
 /* E5: RESET forgets all that was posted, so every slot is free. What stands in the CQs stays. */
@@ -449,21 +413,5 @@ plx_destroy_qp(struct ibv_qp *ibqp)
 	verbs_evq_purge(&ctx->async);
 	qp_wait_acks(qp);
 	verbs_qp_free(qp);
-	return 0;
-}
-
-struct ibv_qp_ex *
-plx_qp_to_qp_ex(struct ibv_qp *qp)
-{
-	(void)qp; /* none is made with send_ops_flags */
-	return NULL;
-}
-
-int
-plx_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
-{
-	(void)qp;
-	(void)op;
-	(void)flags;
 	return 0;
 }

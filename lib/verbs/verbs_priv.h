@@ -107,6 +107,7 @@ struct verbs_qp {
 	struct ibv_qp_init_attr init;	/* as granted, for query_qp */
 	uint32_t async_delivered;
 	bool theirs;			/* its memory is of the program's allocator */
+	bool extended;			/* made with send_ops_flags: it has a struct ibv_qp_ex to be used */
 };
 
 struct verbs_srq {
@@ -205,6 +206,8 @@ struct verbs_qp *verbs_qp_new(struct ibv_pd *pd);
 void verbs_qp_fill(struct verbs_qp *qp, struct ibv_context *context, const struct ibv_qp_init_attr *init);
 int verbs_qp_publish(struct verbs_ctx *ctx, struct verbs_qp *qp);
 void verbs_qp_free(struct verbs_qp *qp);
+/* What may be posted on a QP of a type: bit n is IBV_WR_n; 0: that type is not in this version. */
+uint32_t verbs_type_opcodes(enum ibv_qp_type type);
 /* xrc.c: plx_create_qp_ex() of an XRC target. */
 struct ibv_qp *verbs_target_create(struct ibv_context *context, struct ibv_qp_init_attr_ex *init);
 void verbs_attr_to_ctl(const struct ibv_qp_attr *attr, struct ctl_qp_attr *out);
@@ -229,5 +232,7 @@ int verbs_query_device_ex(struct ibv_context *context,
 
 /* ffi.c: the operations that rdma-core's inline functions call through a context. */
 void verbs_ops_fill(struct verbs_context *vctx);
+/* And through a QP. */
+void verbs_wr_fill(struct ibv_qp_ex *ex);
 
 #endif

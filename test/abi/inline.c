@@ -121,6 +121,66 @@ move_data(struct end *e)
 }
 
 static void
+build_requests(struct end *e)
+{
+	struct ibv_qp_init_attr_ex init;
+	struct ibv_data_buf bufs[1];
+	struct ibv_qp_attr attr;
+	struct ibv_qp_ex *ex;
+	struct ibv_qp *qp;
+
+	memset(&init, 0, sizeof(init));
+	memset(&attr, 0, sizeof(attr));
+	init.send_cq = init.recv_cq = e->cq;
+	init.qp_type = IBV_QPT_RC;
+	init.cap.max_send_wr = 4;
+	init.cap.max_send_sge = 1;
+	init.cap.max_inline_data = 16;
+	init.pd = e->pd;
+	init.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	init.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ;
+	qp = ibv_create_qp_ex(e->ctx, &init);
+	ENSURE(qp);
+	ex = ibv_qp_to_qp_ex(qp);
+	attr.qp_state = IBV_QPS_RTS;
+	attr.max_rd_atomic = 1;
+	ENSURE(ex && !ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_MAX_QP_RD_ATOMIC));
+	bufs[0].addr = buf;
+	bufs[0].length = 8;
+	ibv_wr_start(ex);
+	ex->wr_id = 1;
+	ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(ex);
+	ibv_wr_set_inline_data_list(ex, 1, bufs);
+	ibv_wr_rdma_write(ex, e->mr->rkey, (uintptr_t)buf);
+	ibv_wr_set_inline_data(ex, buf, 8);
+	ibv_wr_rdma_read(ex, e->mr->rkey, (uintptr_t)buf);
+	ibv_wr_set_sge(ex, e->mr->lkey, (uintptr_t)buf, 8);
+	ENSURE(!ibv_wr_complete(ex));
+	ibv_wr_start(ex);
+	ibv_wr_abort(ex);
+	ENSURE(!ibv_destroy_qp(qp));
+}
+
+static void
+use_one_thread(struct end *e)
+{
+	struct ibv_parent_domain_init_attr attr;
+	struct ibv_td_init_attr none;
+	struct ibv_td *td;
+	struct ibv_pd *pd;
+
+	memset(&attr, 0, sizeof(attr));
+	memset(&none, 0, sizeof(none));
+	td = ibv_alloc_td(e->ctx, &none);
+	attr.pd = e->pd;
+	attr.td = td;
+	pd = ibv_alloc_parent_domain(e->ctx, &attr);
+	ENSURE(td && pd);
+	ENSURE(!ibv_dealloc_pd(pd) && !ibv_dealloc_td(td));
+}
+
+static void
 share_receives(struct end *e)
 {
 	struct ibv_srq_init_attr_ex init;
@@ -166,6 +226,8 @@ main(int argc, char **argv)
 	make_objects(&e, argc > 1 ? 0 : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_RELAXED_ORDERING);
 	connect_qp(&e);
 	move_data(&e);
+	build_requests(&e);
+	use_one_thread(&e);
 	share_receives(&e);
 	ask_for_more(&e);
 	ENSURE(!ibv_destroy_qp(e.qp) && !ibv_destroy_cq(e.cq) && !ibv_dereg_mr(e.mr));

@@ -205,7 +205,6 @@ create_qp__refusals(void)
 {
 	struct ibv_qp_init_attr ok = { .qp_type = IBV_QPT_RC, .cap = { 1, 1, 1, 1, 0 } }, bad;
 	struct ibv_qp_init_attr_ex ex = { .qp_type = IBV_QPT_RC, .cap = { 1, 1, 1, 1, 0 } };
-	struct ibv_qp *qp;
 	struct world w;
 
 	world_open(&w, (struct world_conf){ 0 });
@@ -225,15 +224,7 @@ create_qp__refusals(void)
 
 	ex.send_cq = ex.recv_cq = w.cq;
 	ex.pd = w.pd;
-	ex.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-	qp = ibv_create_qp_ex(w.ctx, &ex);
-	CHECK(qp != NULL);
-	CHECK(ibv_qp_to_qp_ex(qp) == NULL);
-	ibv_destroy_qp(qp);
-	ex.send_ops_flags = IBV_QP_EX_WITH_SEND;
-	CHECK(ibv_create_qp_ex(w.ctx, &ex) == NULL && errno == EOPNOTSUPP);
 	ex.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD;
-	ex.send_ops_flags = 0;
 	CHECK(ibv_create_qp_ex(w.ctx, &ex) == NULL && errno == EINVAL);	/* RC has none */
 	ex.qp_type = IBV_QPT_XRC_RECV;
 	CHECK(ibv_create_qp_ex(w.ctx, &ex) == NULL && errno == EINVAL);	/* and this wants one */
