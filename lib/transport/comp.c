@@ -61,9 +61,13 @@ moved_to(struct comp_job *job, struct psn to)
 {
 	struct qp *qp = job->qp;
 
-	if (psn_eq(to, end_of(oldest(job))))
+	if (psn_eq(to, end_of(oldest(job)))) {
 		status_send(qp, job->x, FAULT_NONE, 0);
-	req_una_set(qp, to);
+		req_una_set(qp, to);
+		req_locals_done(qp, job->x);
+	} else {
+		req_una_set(qp, to);
+	}
 	if (!job->moved)
 		retry_progress(qp);
 	job->moved = true;

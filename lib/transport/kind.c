@@ -42,7 +42,8 @@ astray(struct qp *qp, struct xport *x, const struct wire_pkt *pkt)
 	cnt_drop(x->cnt, DROP_QP_TYPE);
 }
 
-#define RELIABLE_OPS (WR(SEND) | WR(SEND_IMM) | WR(SEND_INV) | WR(RDMA_WRITE) | \
+#define LOCAL_OPS (WR(LOCAL_INV) | WR(BIND_MW))
+#define RELIABLE_OPS (LOCAL_OPS | WR(SEND) | WR(SEND_IMM) | WR(SEND_INV) | WR(RDMA_WRITE) | \
 		      WR(RDMA_WRITE_IMM) | WR(RDMA_READ) | WR(CMP_SWAP) | WR(FETCH_ADD))
 
 /* and of RC alone, by the table of opcodes */
@@ -55,8 +56,6 @@ static const struct qp_kind kinds[QPT_COUNT] = {
 		.has_rq = true,
 		.acked = true,
 		.ends = true,
-		/* LOCAL_INV is no packet: only a memory window could be invalidated, and there are
-		 * none in this version */
 		.wr_ops = RELIABLE_OPS | RC_OPS,
 		.admits = admits_peer,
 		.rx_request = resp_rx,
@@ -70,7 +69,7 @@ static const struct qp_kind kinds[QPT_COUNT] = {
 		.has_rq = true,
 		.patience = 18,		/* 1.07 s */
 		/* SEND with invalidate is no packet of this class (F8) */
-		.wr_ops = WR(SEND) | WR(SEND_IMM) | WR(RDMA_WRITE) | WR(RDMA_WRITE_IMM),
+		.wr_ops = WR(SEND) | WR(SEND_IMM) | WR(RDMA_WRITE) | WR(RDMA_WRITE_IMM) | LOCAL_OPS,
 		.admits = admits_peer,
 		.rx_request = resp_uc_rx,
 		.rx_response = astray,

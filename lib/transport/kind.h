@@ -18,7 +18,7 @@ struct xport;
 struct wire_pkt;
 
 enum req_sent {
-	REQ_SENT,		/* one frame */
+	REQ_SENT,		/* one frame, or what needs none is done */
 	REQ_WAITS,		/* nothing to send before something happens */
 	REQ_FULL,		/* no slot */
 };
@@ -38,7 +38,7 @@ struct qp_kind {
 	/* A request packet for a QP that receives, a response packet for one that sends. */
 	void (*rx_request)(struct qp *qp, struct xport *x, const struct wire_pkt *pkt);
 	void (*rx_response)(struct qp *qp, struct xport *x, const struct wire_pkt *pkt);
-	/* Sends the next request packet if it may. *len: bytes of the frame. */
+	/* Sends the next request packet if it may. *len: bytes of the frame, or what it counts for. */
 	enum req_sent (*send)(struct qp *qp, struct xport *x, uint32_t *len);
 	/* The time of retry_wake_at() has come, for a QP that sends. */
 	void (*expire)(struct qp *qp, struct xport *x);

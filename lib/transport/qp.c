@@ -87,6 +87,7 @@ qp_init(struct qp *qp, const struct qp_conf *conf)
 		free(qp->resp.rd);
 		return -ENOMEM;
 	}
+	mw_user_init(&qp->windows);
 	recv_init(qp);
 	resp_init(qp);
 	retry_init(qp);
@@ -107,6 +108,7 @@ qp_fini(struct qp *qp, struct xport *x)
 			x->events[kept++] = x->events[i];
 	x->num_events = kept;
 	status_forget_held(qp, x);
+	mw_user_end(&qp->windows);
 	free(qp->req.wr);
 	free(qp->resp.rd);
 	qp->req.wr = NULL;

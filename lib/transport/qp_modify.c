@@ -70,6 +70,7 @@ enter_reset(struct qp *qp, struct xport *x)
 
 	/* the WQEs are gone, their CQEs never come (E5) */
 	status_forget_held(qp, x);
+	mw_user_end(&qp->windows);
 	sq_refresh(&qp->sq, req->done);
 	req->done = req->head = req->cur = req->planned = qp->sq.tail;
 	sq_set_head(&qp->sq, req->head);

@@ -4,6 +4,7 @@
 #define TRANSPORT_QP_PRIV_H
 
 #include "mem/cursor.h"
+#include "mem/mw.h"
 #include "transport/ack.h"
 #include "transport/kind.h"
 #include "transport/numbers.h"
@@ -16,11 +17,13 @@
 struct req_wr {
 	uint64_t wr_id;
 	struct psn first;
-	uint32_t npsn;		/* PSNs: of the request packets, or of a READ's responses (B2) */
+	uint32_t npsn;		/* PSNs: of the request packets, or of a READ's responses (B2), or none */
 	uint32_t length;	/* REQ_WR_FAILED: why, as in plx_cqe.vendor_err */
 	uint8_t opcode;		/* enum wr_opcode */
 	uint8_t flags;		/* enum plx_wqe_flags, and */
 #define REQ_WR_FAILED 0x80u	/* it is over, did not succeed, and is held back */
+#define REQ_WR_LOCAL 0x40u	/* without a packet, and it has taken effect */
+#define REQ_WQE_FLAGS ((uint8_t)~(REQ_WR_FAILED | REQ_WR_LOCAL))	/* what a program may set */
 	uint16_t refs;		/* external parts of its frames that are not back (outbox.h) */
 };
 
@@ -129,6 +132,7 @@ struct qp {
 		struct qp *qp;
 	} send_user, recv_user;
 	void *owner;
+	struct mw_user windows;	/* those of type 2 that it has bound */
 	struct req_copy tx;	/* the WQE at req.cur */
 	struct req_copy rx;	/* the READ or atomic that is being answered */
 	struct qp_end end;	/* why it is in ERR or SQE, and the last NAK received */

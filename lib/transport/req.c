@@ -14,6 +14,7 @@
 	X(REQ_GATE, gate)		/* do state, path and RNR wait let it send at all? */ \
 	X(REQ_WQE, pick_wqe)		/* the WQE that `next` lies in, judged */ \
 	X(REQ_FENCE, fence)		/* B8 */ \
+	X(REQ_LOCAL, local)		/* without a packet: done here (F19) */ \
 	X(REQ_DEPTH, depth)		/* B7 */ \
 	X(REQ_WINDOW, window)		/* B6 */ \
 	X(REQ_BUILD, build)		/* headers and payload */ \
@@ -22,6 +23,7 @@
 
 #define REQ_ENDS(X) \
 	X(REQ_END_SENT) \
+	X(REQ_END_LOCAL)		/* done without a frame */ \
 	X(REQ_END_STATE)		/* qp_modify() or the path */ \
 	X(REQ_END_RNR)			/* qp_timer() */ \
 	X(REQ_END_IDLE)			/* a doorbell */ \
@@ -32,6 +34,9 @@
 	X(REQ_END_SLOT)			/* the next round */
 
 STEP_ENUM(req_step, REQ_STEPS, REQ_ENDS);
+
+/* What a request without a frame uses of its QP's turn, as if it had so many bytes. */
+#define LOCAL_COST 64u
 
 struct req_job {
 	struct qp *qp;
@@ -79,18 +84,33 @@ pick_wqe(struct req_job *job)
 	return REQ_FENCE;
 }
 
+static const uint8_t after_fence[] = {
+	[ANSWER_ACK] = REQ_WINDOW,
+	[ANSWER_READ] = REQ_DEPTH,
+	[ANSWER_ATOMIC] = REQ_DEPTH,
+	[ANSWER_EMPTY] = REQ_DEPTH,
+	[ANSWER_NONE] = REQ_LOCAL,
+};
+
 static enum req_step
 fence(struct req_job *job)
 {
 	if ((job->wr->flags & PLX_WQE_FENCE) && job->k == 0 && job->qp->req.rd_out)
 		return REQ_END_FENCE;
-	return REQ_DEPTH;
+	return (enum req_step)after_fence[job->op->answer];
+}
+
+static enum req_step
+local(struct req_job *job)
+{
+	job->fault = req_local(job->qp, job->x);
+	return job->fault == FAULT_NONE ? REQ_END_LOCAL : REQ_FAIL;
 }
 
 static enum req_step
 depth(struct req_job *job)
 {
-	if (req_is_rd(job->wr) && job->qp->req.rd_out >= job->qp->attr.max_rd_atomic)
+	if (job->qp->req.rd_out >= job->qp->attr.max_rd_atomic)
 		return REQ_END_DEPTH;
 	return REQ_WINDOW;
 }
@@ -269,8 +289,8 @@ req_send(struct qp *qp, struct xport *x, uint32_t *len)
 	enum req_step at = REQ_GATE;
 
 	STEP_LOOP(REQ_STEPS, REQ_END_SENT);
-	*len = job->frame_len;
-	return at == REQ_END_SENT ? REQ_SENT : at == REQ_END_SLOT ? REQ_FULL : REQ_WAITS;
+	*len = at == REQ_END_LOCAL ? LOCAL_COST : job->frame_len;
+	return at <= REQ_END_LOCAL ? REQ_SENT : at == REQ_END_SLOT ? REQ_FULL : REQ_WAITS;
 }
 
 bool

@@ -13,6 +13,7 @@ enum req_answer {
 	ANSWER_READ,		/* READ responses with data */
 	ANSWER_ATOMIC,		/* ATOMIC_ACK */
 	ANSWER_EMPTY,		/* READ_RESP_ONLY without payload */
+	ANSWER_NONE,		/* it has no packet */
 };
 
 /* What a wr opcode is made of. */
@@ -81,6 +82,22 @@ enum req_sent req_send(struct qp *qp, struct xport *x, uint32_t *len);
 /* req_uc.c: the same where nobody acknowledges; and the end of waiting for a neighbour. */
 enum req_sent req_uc_send(struct qp *qp, struct xport *x, uint32_t *len);
 void req_uc_expire(struct qp *qp, struct xport *x);
+
+/* req_local.c: the WQE at cur, which has no packet, is done if it was not before, and completes if all before
+ * it have. Or why it cannot be done. */
+enum fault req_local(struct qp *qp, struct xport *x);
+/* For req_locals_done() alone. */
+void req_complete_locals(struct qp *qp, struct xport *x);
+
+/* WQEs before head are over: so are those from there on that have no packet and are done. */
+static inline void
+req_locals_done(struct qp *qp, struct xport *x)
+{
+	const struct req *req = &qp->req;
+
+	if (req->head != req->planned && (req_wr_at(qp, req->head)->flags & REQ_WR_LOCAL))
+		req_complete_locals(qp, x);
+}
 
 /* The WQE at head was sent, all of it. What still reads its memory holds its completion back. */
 void req_unacked_done(struct qp *qp, struct xport *x);

@@ -29,8 +29,8 @@ const struct req_op req_ops[WR_OPCODES] = {
 		       .no_inline = true },
 	[WR_ATOMIC_WRITE] = { .only = WIRE_ATOMIC_WRITE, .wc = WC_ATOMIC_WRITE, .answer = ANSWER_EMPTY,
 			      .fixed = true, .bytes = 8 },
-	/* no packet: only a memory window could be invalidated, and there are none in this version */
-	[WR_LOCAL_INV] = { .wc = WC_LOCAL_INV },
+	[WR_LOCAL_INV] = { .wc = WC_LOCAL_INV, .answer = ANSWER_NONE },
+	[WR_BIND_MW] = { .wc = WC_BIND_MW, .answer = ANSWER_NONE },
 };
 
 struct mem_sgl
@@ -72,6 +72,10 @@ load(struct qp *qp, struct xport *x, uint32_t index, struct req_copy *c, uint32_
 	if (!(qp->kind->wr_ops & 1u << w->opcode))
 		return FAULT_SEND_OP;
 	op = &req_ops[w->opcode];
+	if (op->answer == ANSWER_NONE) {
+		c->valid = true;
+		return FAULT_NONE;
+	}
 	if (op->answer && ((op->no_inline && (w->flags & PLX_WQE_INLINE)) || !qp->attr.max_rd_atomic))
 		return FAULT_SEND_OP;
 	if (w->flags & PLX_WQE_INLINE)
@@ -88,11 +92,11 @@ load(struct qp *qp, struct xport *x, uint32_t index, struct req_copy *c, uint32_
 }
 
 static uint32_t
-psns_of(uint32_t length, uint32_t mtu)
+psns_of(uint8_t opcode, uint32_t length, uint32_t mtu)
 {
 	uint32_t n = (uint32_t)(((uint64_t)length + mtu - 1) / mtu);
 
-	return n ? n : 1;	/* B2, B4 */
+	return n ? n : req_ops[opcode].answer != ANSWER_NONE;	/* B2, B4 */
 }
 
 void
@@ -104,7 +108,7 @@ req_identify(struct qp *qp, uint32_t index)
 	sq_copy(&qp->sq, index, &qp->tx.wqe);
 	wr->wr_id = qp->tx.wqe.w.wr_id;
 	wr->opcode = qp->tx.wqe.w.opcode;
-	wr->flags = qp->tx.wqe.w.flags & (uint8_t)~REQ_WR_FAILED;
+	wr->flags = qp->tx.wqe.w.flags & REQ_WQE_FLAGS;
 	wr->length = 0;
 }
 
@@ -118,11 +122,11 @@ plan(struct qp *qp, struct xport *x, uint32_t index)
 	/* wr_id and opcode are good even then: the CQE needs them */
 	wr->wr_id = qp->tx.wqe.w.wr_id;
 	wr->opcode = qp->tx.wqe.w.opcode;
-	wr->flags = qp->tx.wqe.w.flags & (uint8_t)~REQ_WR_FAILED;
+	wr->flags = qp->tx.wqe.w.flags & REQ_WQE_FLAGS;
 	if (f != FAULT_NONE)
 		return f;
 	wr->length = length;
-	wr->npsn = psns_of(length, qp->mtu);
+	wr->npsn = psns_of(wr->opcode, length, qp->mtu);
 	wr->first = qp->req.next;
 	qp->req.planned++;
 	return FAULT_NONE;

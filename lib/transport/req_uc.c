@@ -29,18 +29,23 @@ req_uc_send(struct qp *qp, struct xport *x, uint32_t *len)
 	return REQ_SENT;
 }
 
-/* The message at head is lost: its PSNs are used, its memory is not. False: it ended the sending. */
+/* The message at head is lost: its PSNs are used, its memory is not. False: that ended the sending. */
 static bool
 lose(struct qp *qp, struct xport *x)
 {
 	struct req *req = &qp->req;
 	enum fault f = req_load(qp, x, req->cur);
 	const struct req_wr *wr = req_wr_at(qp, req->cur);
+	bool local = f == FAULT_NONE && req_ops[wr->opcode].answer == ANSWER_NONE;
 
+	if (local)
+		f = req_local(qp, x);	/* which the network does not lose */
 	if (f != FAULT_NONE) {
 		status_fail_send(qp, x, f, 0);
 		return false;
 	}
+	if (local)
+		return true;
 	req->una = req->next = req->max = psn_add(wr->first, wr->npsn);
 	req->cur++;
 	cnt_add(x->cnt, CNT_TX_UNREACHED, 1);

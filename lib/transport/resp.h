@@ -25,6 +25,7 @@ struct resp_job {
 	struct xport *x;
 	const struct wire_pkt *pkt;
 	uint8_t *ptr;		/* where the bytes of a WRITE or the word of an atomic lie */
+	struct mw *window;	/* by which they are reached; NULL: by a region's key */
 	enum fault fault;
 };
 
@@ -42,6 +43,28 @@ enum fault resp_rd_length(const struct resp_job *job);
 enum fault resp_rd_rkey(struct resp_job *job);
 /* What it does to the memory, whole. Returns the result of an atomic. */
 uint64_t resp_rd_execute(struct resp_job *job);
+
+/* Where the `len` bytes at `va` lie for a peer that names them by `rkey`, and may it do what `need`
+ * (enum mem_access) says? A window's key holds the window, in *in, until resp_let_go(*in); *in is NULL for a
+ * region's, or when it may not. */
+static inline bool
+resp_reach(const struct qp *qp, const struct xport *x, uint32_t pd, uint32_t rkey, uint32_t need, uint64_t va,
+	   uint64_t len, uint8_t **ptr, struct mw **in)
+{
+	enum mem_result res = mr_check(x->mrs, rkey, pd, need, va, len, ptr);
+
+	*in = NULL;
+	if (__builtin_expect(res == MEM_BAD_KEY, 0))
+		res = mw_enter(x->mrs, &qp->windows, pd, rkey, need, va, len, ptr, in);
+	return res == MEM_OK;
+}
+
+static inline void
+resp_let_go(struct mw *in)
+{
+	if (__builtin_expect(in != NULL, 0))
+		mw_leave(in);
+}
 
 /* The list of the receive WQE in use. */
 struct mem_sgl resp_sgl(const struct qp *qp);

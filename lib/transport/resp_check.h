@@ -136,12 +136,13 @@ static inline void
 resp_complete(struct resp_job *job)
 {
 	const struct wire_pkt *pkt = job->pkt;
-	bool imm = pkt->info->ext & WIRE_EXT_IMM;
+	bool imm = pkt->info->ext & WIRE_EXT_IMM, inv = pkt->info->ext & WIRE_EXT_IETH;
 
 	status_recv_ok(job->qp, job->x, &(struct status_recv){
 		.byte_len = (uint32_t)job->qp->resp.done,
-		.imm = imm ? pkt->imm : 0,
+		.imm = imm ? pkt->imm : inv ? pkt->inv_rkey : 0,
 		.has_imm = imm,
+		.has_inv = inv,
 		.solicited = pkt->se,
 		.write = resp_has(job, WIRE_WRITE),
 		.src_qpn = job->qp->attr.dest_qpn,

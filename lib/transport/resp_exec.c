@@ -8,18 +8,36 @@
 
 #include "mem/place.h"
 
+/* The bytes that a request names. */
+static bool
+reach(struct resp_job *job, uint32_t rkey, uint32_t need, uint64_t va, uint64_t len)
+{
+	return resp_reach(job->qp, job->x, job->qp->resp.key_pd, rkey, need, va, len, &job->ptr,
+			  &job->window);
+}
+
 static enum fault
 check_write(struct resp_job *job)
 {
 	const struct resp *r = &job->qp->resp;
-	uint64_t rest = r->len - r->done;
 
 	if (!r->len)
 		return FAULT_NONE;	/* no byte, no rkey (B4) */
-	if (mr_check(job->x->mrs, r->rkey, r->key_pd, MEM_REMOTE_WRITE, r->va + r->done, rest,
-		     &job->ptr) != MEM_OK)
+	if (!reach(job, r->rkey, MEM_REMOTE_WRITE, r->va + r->done, r->len - r->done))
 		return FAULT_RKEY;
 	return FAULT_NONE;
+}
+
+/* Only a window that this very QP has bound (C27). Before the rest of the message has its place: if that
+ * fails the QP ends, and nobody else reaches the window meanwhile. */
+static enum fault
+invalidate(struct resp_job *job)
+{
+	struct qp *qp = job->qp;
+	enum mem_result res = mw_invalidate(job->x->mrs, &qp->windows, qp->resp.key_pd, job->pkt->inv_rkey,
+					    false);
+
+	return res == MEM_OK ? FAULT_NONE : FAULT_RKEY;
 }
 
 enum fault
@@ -27,10 +45,8 @@ resp_check_rkey(struct resp_job *job)
 {
 	uint32_t traits = job->pkt->info->traits;
 
-	/* Only the key of a memory window can be invalidated from afar, and there are none in this
-	 * version: the message must not end well (C27). */
 	if (job->pkt->info->ext & WIRE_EXT_IETH)
-		return FAULT_RKEY;
+		return invalidate(job);
 	if (traits & WIRE_WRITE)
 		return check_write(job);
 	if (traits & WIRE_ANSWERED)
@@ -67,4 +83,5 @@ resp_place_write(struct resp_job *job)
 {
 	if (job->pkt->payload_len)
 		mem_place(job->ptr, job->pkt->payload, job->pkt->payload_len);
+	resp_let_go(job->window);
 }

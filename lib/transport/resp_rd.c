@@ -64,30 +64,46 @@ resp_rd_length(const struct resp_job *job)
 static enum fault
 check_word(struct resp_job *job, uint64_t va, uint32_t rkey)
 {
-	if (mr_check(job->x->mrs, rkey, job->qp->resp.key_pd, resp_rd_need(job), va, WORD, &job->ptr) !=
-	    MEM_OK)
+	if (!resp_reach(job->qp, job->x, job->qp->resp.key_pd, rkey, resp_rd_need(job), va, WORD, &job->ptr,
+			&job->window))
 		return FAULT_RKEY;
-	return (uintptr_t)job->ptr & 7 ? FAULT_MISALIGNED : FAULT_NONE;
+	if (!((uintptr_t)job->ptr & 7))
+		return FAULT_NONE;
+	resp_let_go(job->window);
+	return FAULT_MISALIGNED;
+}
+
+/* It may, now; who reaches it later asks again. */
+static bool
+may_reach(const struct resp_job *job, uint32_t need)
+{
+	const struct wire_pkt *pkt = job->pkt;
+	struct mw *window;
+	uint8_t *ptr;
+	bool may = resp_reach(job->qp, job->x, job->qp->resp.key_pd, pkt->reth.rkey, need, pkt->reth.va,
+			      pkt->reth.len, &ptr, &window);
+
+	resp_let_go(window);
+	return may;
 }
 
 enum fault
 resp_rd_rkey(struct resp_job *job)
 {
 	const struct wire_pkt *pkt = job->pkt;
-	const struct mr_table *mrs = job->x->mrs;
-	uint32_t pd = job->qp->resp.key_pd, need = resp_rd_need(job);
-	enum mem_result res = MEM_OK;
-	uint8_t *ptr;
+	uint32_t need = resp_rd_need(job);
+	bool may = true;
 
 	if (pkt->info->traits & WIRE_ATOMIC)
 		return check_word(job, pkt->atomic.va, pkt->atomic.rkey);
 	if (pkt->info->traits & WIRE_IS_ATOMIC_WRITE)
 		return check_word(job, pkt->reth.va, pkt->reth.rkey);
 	if ((pkt->info->traits & WIRE_IS_FLUSH) && pkt->feth.level == FETH_REGION)
-		res = mr_check_whole(mrs, pkt->reth.rkey, pd, need);	/* the range says nothing */
+		/* the range says nothing; a window gives no right to it */
+		may = mr_check_whole(job->x->mrs, pkt->reth.rkey, job->qp->resp.key_pd, need) == MEM_OK;
 	else if (pkt->reth.len || (pkt->info->traits & WIRE_IS_FLUSH))
-		res = mr_check(mrs, pkt->reth.rkey, pd, need, pkt->reth.va, pkt->reth.len, &ptr);
-	return res == MEM_OK ? FAULT_NONE : FAULT_RKEY;
+		may = may_reach(job, need);
+	return may ? FAULT_NONE : FAULT_RKEY;
 }
 
 /* Operands in host order; lock-prefixed, so atomic with the CPUs' own (C20, C21). */
@@ -118,12 +134,14 @@ resp_rd_execute(struct resp_job *job)
 {
 	uint64_t *word = (uint64_t *)(void *)job->ptr;
 	uint32_t traits = job->pkt->info->traits;
+	uint64_t orig = 0;
 
 	if (traits & WIRE_ATOMIC)
-		return atomic(job->pkt, word);
-	if (traits & WIRE_IS_ATOMIC_WRITE)
+		orig = atomic(job->pkt, word);
+	else if (traits & WIRE_IS_ATOMIC_WRITE)
 		write_word(job->pkt, word);
 	else if (traits & WIRE_IS_FLUSH)
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* nothing waits in this CPU any more */
-	return 0;
+	resp_let_go(job->window);
+	return orig;
 }

@@ -110,14 +110,19 @@ may_read_again(const struct resp_job *job, const struct resp_rd *rd, uint32_t k)
 {
 	const struct wire_pkt *pkt = job->pkt;
 	uint64_t skipped = (uint64_t)k * job->qp->mtu;
+	struct mw *window;
 	uint8_t *ptr;
+	bool may;
 
 	if (skipped > rd->len || pkt->reth.len != rd->len - skipped ||
 	    pkt->reth.va != rd->va + skipped)
 		return false;
-	return !pkt->reth.len ||
-	       mr_check(job->x->mrs, pkt->reth.rkey, rd->pd, MEM_REMOTE_READ,
-			pkt->reth.va, pkt->reth.len, &ptr) == MEM_OK;
+	if (!pkt->reth.len)
+		return true;
+	may = resp_reach(job->qp, job->x, rd->pd, pkt->reth.rkey, MEM_REMOTE_READ, pkt->reth.va,
+			 pkt->reth.len, &ptr, &window);
+	resp_let_go(window);
+	return may;
 }
 
 enum drop_reason
@@ -280,18 +285,21 @@ send_read(struct qp *qp, struct xport *x, struct resp_rd *rd)
 		.op = (enum wire_op)read_ops[rd->next == rd->from][last],
 		.psn = psn_add(rd->first, rd->next),
 	};
+	struct mw *window = NULL;
 	struct frame f;
 	uint8_t *ptr;
 
-	if (len && mr_check(x->mrs, rd->rkey, rd->pd, MEM_REMOTE_READ, rd->va + at, len,
-			    &ptr) != MEM_OK)
+	if (len && !resp_reach(qp, x, rd->pd, rd->rkey, MEM_REMOTE_READ, rd->va + at, len, &ptr, &window))
 		return read_failed(qp, x, bth.psn);
-	if (!frame_open(&f, qp, x, &bth, len))
+	if (!frame_open(&f, qp, x, &bth, len)) {
+		resp_let_go(window);
 		return 0;
+	}
 	if (bth.op != WIRE_READ_RESP_MIDDLE)
 		f.at = wire_put_aeth(f.at, AETH_ACK_UNLIMITED, qp->resp.msn);
 	if (len)
 		memcpy(f.at, ptr, len);
+	resp_let_go(window);
 	rd->next++;
 	if (last)
 		answered(&qp->resp, rd);

@@ -188,8 +188,9 @@ status_recv_ok(struct qp *qp, struct xport *x, const struct status_recv *r)
 		.status = WC_SUCCESS,
 		.opcode = r->write ? WC_RECV_RDMA_WITH_IMM : WC_RECV,
 		.byte_len = r->byte_len,
-		.imm = r->has_imm ? r->imm : 0,
-		.wc_flags = (uint8_t)(r->has_imm * WC_WITH_IMM | r->grh * WC_GRH),
+		.imm = r->has_imm || r->has_inv ? r->imm : 0,
+		.wc_flags = (uint8_t)(r->has_imm * WC_WITH_IMM | r->has_inv * WC_WITH_INV |
+				      r->grh * WC_GRH),
 		.src_qp = r->src_qpn,
 		.solicited = r->solicited,
 		.queue = PLX_CQE_RQ,

@@ -88,6 +88,12 @@
 	  "the same packet was lost again and again, more often than retry_cnt allows") \
 	X(0x1b, NO_AH, 0, WC_LOC_QP_OP_ERR, EV_NONE, \
 	  "the request's address handle was destroyed before it was sent, or is of another PD") \
+	/* F18 */ \
+	X(0x1c, BIND, 0, WC_MW_BIND_ERR, EV_NONE, \
+	  "the window cannot be bound so: it, its range, its rights, or the region's") \
+	/* F21 */ \
+	X(0x1d, LOCAL_INV, 0, WC_LOC_QP_OP_ERR, EV_NONE, \
+	  "the key to invalidate is not that of a type 2 window that this queue pair has bound") \
 	/* both */ \
 	X(0x30, FLUSHED, 0, WC_WR_FLUSH_ERR, EV_NONE, \
 	  "the program moved it to the error state") \
@@ -135,7 +141,7 @@ void status_forget_held(struct qp *qp, struct xport *x);
 struct status_recv {
 	uint32_t byte_len;
 	uint32_t imm;
-	bool has_imm, solicited, write, grh;
+	bool has_imm, has_inv, solicited, write, grh;	/* has_inv: imm is the key that is invalid now */
 	uint32_t src_qpn;
 };
 void status_recv_ok(struct qp *qp, struct xport *x, const struct status_recv *r);

@@ -147,7 +147,8 @@ add_wr(struct text *t, const struct qp_end *e)
 		[WR_RDMA_WRITE] = "RDMA WRITE", [WR_RDMA_WRITE_IMM] = "RDMA WRITE with immediate",
 		[WR_SEND] = "SEND", [WR_SEND_IMM] = "SEND with immediate", [WR_RDMA_READ] = "RDMA READ",
 		[WR_CMP_SWAP] = "CMP_SWAP", [WR_FETCH_ADD] = "FETCH_ADD",
-		[WR_LOCAL_INV] = "LOCAL_INV", [WR_SEND_INV] = "SEND with invalidate", [WR_FLUSH] = "FLUSH",
+		[WR_LOCAL_INV] = "LOCAL_INV", [WR_BIND_MW] = "BIND_MW",
+		[WR_SEND_INV] = "SEND with invalidate", [WR_FLUSH] = "FLUSH",
 		[WR_ATOMIC_WRITE] = "ATOMIC_WRITE",
 	};
 

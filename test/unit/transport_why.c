@@ -239,6 +239,18 @@ no_ah(struct pair *p)
 }
 
 static void
+bind_region(struct pair *p)
+{
+	send(p, wr_of(p, WR_BIND_MW), (struct plx_sge){ 0 });
+}
+
+static void
+invalidate_nothing(struct pair *p)
+{
+	send(p, wr_of(p, WR_LOCAL_INV), (struct plx_sge){ 0 });
+}
+
+static void
 flushed(struct pair *p)
 {
 	struct qp_attr attr = { .state = QPS_ERR };
@@ -304,6 +316,8 @@ static const struct cause {
 	{ FAULT_ASKED_AGAIN, 0, asked_again, "; RDMA READ wr_id 0x5e, PSN 101; 2 of 2 retries used; "
 	  "no NAK received [status 12, code 0x1a]" },
 	{ FAULT_NO_AH, 0, no_ah, "; SEND wr_id 0x5e, PSN 100 [status 2, code 0x1b]" },
+	{ FAULT_BIND, 0, bind_region, "; BIND_MW wr_id 0x5e, PSN 100 [status 6, code 0x1c]" },
+	{ FAULT_LOCAL_INV, 0, invalidate_nothing, "; LOCAL_INV wr_id 0x5e, PSN 100 [status 2, code 0x1d]" },
 	{ FAULT_FLUSHED, 0, flushed, " [status 5, code 0x30]" },
 	{ FAULT_CQ_OVERFLOW, 0, cq_overflow, " [status 5, code 0x31]" },
 };
