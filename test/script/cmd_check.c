@@ -50,7 +50,7 @@ status_of(struct run *r, struct words *w)
 /* What a completion must be. */
 struct cqe_want {
 	uint32_t status;
-	const char *op, *len, *imm, *src;
+	const char *op, *len, *imm, *inv, *src;
 	bool solicited;
 };
 
@@ -90,6 +90,10 @@ check_success(struct run *r, const struct host_wr *wr, const struct plx_cqe *c,
 		run_fail(r, "wr %llu has %simmediate data", id, want->imm ? "no " : "");
 	if (want->imm && ntohl(c->imm) != run_number(r, want->imm))
 		run_fail(r, "immediate of wr %llu is 0x%x", id, ntohl(c->imm));
+	if (!!(c->wc_flags & IBV_WC_WITH_INV) != !!want->inv)
+		run_fail(r, "wr %llu has %sinvalidated key", id, want->inv ? "no " : "an ");
+	if (want->inv && c->imm != run_key(r, want->inv))
+		run_fail(r, "invalidated key of wr %llu is 0x%x", id, c->imm);
 	if (!!(c->wc_flags & IBV_WC_GRH) != (wr->recv && r->qp->conf.type == IBV_QPT_UD))
 		run_fail(r, "wr %llu has %sGRH", id, c->wc_flags & IBV_WC_GRH ? "a " : "no ");
 	if (wr->recv && c->src_qp != (want->src ? run_number(r, want->src) : sender(r->qp)))
@@ -145,14 +149,14 @@ check_one(struct run *r, uint64_t id, const struct cqe_want *want)
 	free(n);
 }
 
-/* cqe WR|A..B [STATUS] [len=] [imm=] [op=recv|write_imm] [solicited]: the next of that queue. */
+/* cqe WR|A..B [STATUS] [len=] [imm=] [inv=KEY] [op=recv|write_imm] [solicited]: the next of that queue. */
 static void
 cmd_cqe(struct run *r, struct words *w)
 {
 	char *text = run_strdup(r, words_next(w) ?: ""), *dots = strstr(text, "..");
 	struct cqe_want want = { .solicited = words_flag(w, "solicited"), .op = words_opt(w, "op"),
 				 .src = words_opt(w, "src_qpn"), .len = words_opt(w, "len"),
-				 .imm = words_opt(w, "imm") };
+				 .imm = words_opt(w, "imm"), .inv = words_opt(w, "inv") };
 	uint64_t from, to;
 
 	want.status = status_of(r, w);

@@ -27,6 +27,7 @@ static const struct {
 	{ "faa", IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WC_FETCH_ADD },
 	{ "send_inv", IBV_WR_SEND_WITH_INV, IBV_WC_SEND },
 	{ "local_inv", IBV_WR_LOCAL_INV, IBV_WC_LOCAL_INV },
+	{ "bind", IBV_WR_BIND_MW, IBV_WC_BIND_MW },
 	{ "atomic_write", IBV_WR_ATOMIC_WRITE, IBV_WC_ATOMIC_WRITE },
 	{ "flush", 14, 8 },	/* IBV_WR_FLUSH and IBV_WC_FLUSH of later versions */
 };
@@ -133,8 +134,8 @@ cmd_post_(struct run *r, struct words *w)
 	while (k < KINDS && kind && strcmp(kind, kinds[k].name))
 		k++;
 	if (!kind || k == KINDS)
-		run_fail(r, "post send|send_imm|write|write_imm|read|cas|faa|send_inv|local_inv|atomic_write|"
-			 "flush");
+		run_fail(r, "post send|send_imm|write|write_imm|read|cas|faa|send_inv|local_inv|bind|"
+			 "atomic_write|flush");
 	wqe.wr_id = wr_id(r, w);
 	wqe.opcode = kinds[k].opcode;
 	wqe.flags = flags_of(w);
@@ -161,6 +162,8 @@ cmd_post_(struct run *r, struct words *w)
 	}
 	if (q->conf.type == IBV_QPT_UD)
 		ud_read(r, w, &wqe);
+	if (wqe.opcode == IBV_WR_BIND_MW)
+		mw_read(r, w, &wqe);
 	wqe.xrc_srqn = (uint32_t)run_opt(r, w, "srqn", q->srq ? q->srq->number : 0);
 	wqe.length = (uint32_t)run_opt(r, w, "length", wqe.length);
 	wqe.num_sge = (uint16_t)run_opt(r, w, "num_sge", wqe.num_sge);

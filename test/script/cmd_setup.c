@@ -24,28 +24,34 @@ static const struct {
 	uint32_t bit;
 } rights[] = {
 	{ "lw", IBV_ACCESS_LOCAL_WRITE }, { "rw", IBV_ACCESS_REMOTE_WRITE },
-	{ "rr", IBV_ACCESS_REMOTE_READ }, { "ra", IBV_ACCESS_REMOTE_ATOMIC }, { "none", 0 },
+	{ "rr", IBV_ACCESS_REMOTE_READ }, { "ra", IBV_ACCESS_REMOTE_ATOMIC },
+	{ "mw", IBV_ACCESS_MW_BIND }, { "zb", IBV_ACCESS_ZERO_BASED }, { "none", 0 },
 	{ "fg", 1 << 8 }, { "fp", 1 << 9 },	/* FLUSH_GLOBAL and _PERSISTENT of later versions */
 };
 #define RIGHTS (sizeof(rights) / sizeof(rights[0]))
 
-/* access=lw,rw,rr,ra,fg,fp or none; all but fp without the option. */
+uint32_t
+run_right(struct run *r, const char *name)
+{
+	size_t i = 0;
+
+	while (i < RIGHTS && strcmp(name, rights[i].name))
+		i++;
+	if (i == RIGHTS)
+		run_fail(r, "no such right: %s", name);
+	return rights[i].bit;
+}
+
+/* access=lw,rw,rr,ra,mw,zb,fg,fp or none; `all` without the option. */
 static uint32_t
-access_flags(struct run *r, struct words *w)
+access_flags(struct run *r, struct words *w, const char *all)
 {
 	const char *text = words_opt(w, "access");
-	char *copy = run_strdup(r, text ? text : "lw,rw,rr,ra,fg"), *part;
+	char *copy = run_strdup(r, text ? text : all), *part;
 	uint32_t flags = 0;
 
-	while ((part = strsep(&copy, ","))) {
-		size_t i = 0;
-
-		while (i < RIGHTS && strcmp(part, rights[i].name))
-			i++;
-		if (i == RIGHTS)
-			run_fail(r, "no such right: %s", part);
-		flags |= rights[i].bit;
-	}
+	while ((part = strsep(&copy, ",")))
+		flags |= run_right(r, part);
 	return flags;
 }
 
@@ -55,7 +61,7 @@ cmd_mr(struct run *r, struct words *w)
 {
 	const char *name = words_next(w), *len = words_next(w);
 	struct mr d = { .pd = (uint32_t)run_opt(r, w, "pd", 1), .iova = run_opt(r, w, "iova", 0),
-			.access = access_flags(r, w) };
+			.access = access_flags(r, w, "lw,rw,rr,ra,mw,fg") };
 
 	if (!name || !len)
 		run_fail(r, "mr NAME LENGTH");
@@ -64,15 +70,19 @@ cmd_mr(struct run *r, struct words *w)
 		run_fail(r, "mr_add refuses it");
 }
 
+/* dereg NAME [busy] */
 static void
 cmd_dereg(struct run *r, struct words *w)
 {
 	const char *name = words_next(w);
 	struct host_mr *m = name ? host_mr_find(&r->h, name) : NULL;
+	int rc;
 
 	if (!m)
 		run_fail(r, "dereg REGION");
-	host_mr_dereg(&r->h, m);
+	rc = host_mr_dereg(&r->h, m);
+	if (words_flag(w, "busy") ? rc != -EBUSY : rc)
+		run_fail(r, "it answers %s", rc ? strerror(-rc) : "0");
 }
 
 static const char *const state_names[] = { "reset", "init", "rtr", "rts" };
@@ -115,7 +125,7 @@ want_of(struct run *r, struct words *w, struct host_qp_want *want)
 	memset(want, 0, sizeof(*want));
 	want->type = type_of(r, words_opt(w, "type"));
 	a->path_mtu = mtu_of(r, run_opt(r, w, "mtu", 1024));
-	a->access_flags = access_flags(r, w);
+	a->access_flags = access_flags(r, w, "lw,rw,rr,ra,fg");
 	a->qkey = (uint32_t)run_opt(r, w, "qkey", 0x11111111);
 	a->timeout = (uint8_t)run_opt(r, w, "timeout", 10);
 	a->retry_cnt = (uint8_t)run_opt(r, w, "retry_cnt", 7);

@@ -89,6 +89,8 @@ host_fini(struct host *h)
 		host_qp_free(h, h->qp[i]);
 	for (unsigned int i = 0; i < h->num_srqs; i++)
 		host_srq_free(h->srq[i]);
+	for (unsigned int i = 0; i < h->num_mws; i++)
+		host_mw_dealloc(h, &h->mw[i]);
 	for (unsigned int i = 0; i < h->num_mrs; i++) {
 		host_mr_dereg(h, &h->mr[i]);
 		free(h->mr[i].room);

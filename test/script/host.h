@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "pkt.h"
+#include "mem/mw.h"
 #include "queue/cq.h"
 #include "queue/srq.h"
 #include "telemetry/counters.h"
@@ -22,6 +23,7 @@
 
 #define HOST_QPS 8
 #define HOST_MRS 16
+#define HOST_MWS 8
 #define HOST_SRQS 16
 #define HOST_HELD 1024
 #define HOST_CANARY 64
@@ -35,6 +37,13 @@ struct host_mr {
 	uint64_t iova;
 	uint8_t *room, *mem, *shadow;	/* room: canary, mem, canary */
 	size_t len;
+};
+
+/* A memory window. */
+struct host_mw {
+	char name[16];
+	struct mw *mw;		/* NULL: freed */
+	uint32_t key;		/* that the last bind gives it */
 };
 
 struct host_cq {
@@ -128,6 +137,8 @@ struct host {
 	unsigned int num_qps;
 	struct host_mr mr[HOST_MRS];
 	unsigned int num_mrs;
+	struct host_mw mw[HOST_MWS];
+	unsigned int num_mws;
 	bool xrc;		/* its QPs are the two ends of XRC connections */
 	struct host_srq *srq[HOST_SRQS];
 	unsigned int num_srqs;
@@ -159,7 +170,11 @@ void host_forget(struct host *h);
 /* host_mem.c */
 struct host_mr *host_mr_add(struct host *h, const char *name, const struct mr *desc);
 struct host_mr *host_mr_find(struct host *h, const char *name);
-void host_mr_dereg(struct host *h, struct host_mr *m);
+/* 0, or -EBUSY: a window is bound to it. */
+int host_mr_dereg(struct host *h, struct host_mr *m);
+struct host_mw *host_mw_add(struct host *h, const char *name, uint32_t pd, enum mw_type type);
+struct host_mw *host_mw_find(struct host *h, const char *name);
+void host_mw_dealloc(struct host *h, struct host_mw *m);
 /* NULL, or which byte of which region is not what it should be. */
 const char *host_mem_check(struct host *h);
 

@@ -57,16 +57,50 @@ host_mr_add(struct host *h, const char *name, const struct mr *desc)
 	return m;
 }
 
-void
+int
 host_mr_dereg(struct host *h, struct host_mr *m)
 {
 	struct mr *mr = m->mr;
+	int rc = mr ? mr_close(mr) : 0;
 
-	if (!mr)
-		return;
+	if (!mr || rc)
+		return rc;
 	m->mr = NULL;
 	mr_unpublish(h->mrs, mr);
 	mr_release(h->mrs, mr);
+	return 0;
+}
+
+struct host_mw *
+host_mw_find(struct host *h, const char *name)
+{
+	for (unsigned int i = 0; i < h->num_mws; i++)
+		if (!strcmp(h->mw[i].name, name))
+			return &h->mw[i];
+	return NULL;
+}
+
+struct host_mw *
+host_mw_add(struct host *h, const char *name, uint32_t pd, enum mw_type type)
+{
+	struct host_mw *m = &h->mw[h->num_mws];
+
+	if (h->num_mws == HOST_MWS || mw_add(h->mrs, pd, type, &m->mw))
+		return NULL;
+	h->num_mws++;
+	snprintf(m->name, sizeof(m->name), "%s", name);
+	m->key = m->mw->key;
+	return m;
+}
+
+void
+host_mw_dealloc(struct host *h, struct host_mw *m)
+{
+	if (!m->mw)
+		return;
+	mw_close(h->mrs, m->mw);
+	mw_release(h->mrs, m->mw);
+	m->mw = NULL;
 }
 
 const char *

@@ -107,9 +107,10 @@ replace(struct run *r, const char *line, char *out, size_t size)
 static const struct cmd *
 find(const char *name)
 {
-	static const struct cmd *const all[] = { cmd_setup, cmd_srq, cmd_group, cmd_ud, cmd_post, cmd_wire,
-					   cmd_check,
-					   cmd_modify, cmd_table, cmd_moves, cmd_pair, cmd_xrc };
+	static const struct cmd *const all[] = {
+		cmd_setup, cmd_srq, cmd_mw, cmd_group, cmd_ud, cmd_post, cmd_wire, cmd_check, cmd_modify,
+		cmd_table, cmd_moves, cmd_pair, cmd_xrc,
+	};
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		for (const struct cmd *c = all[i]; c->name; c++)

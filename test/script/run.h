@@ -93,10 +93,16 @@ void ah_make(struct run *r, uint32_t n);
 /* What of a WQE of a UD QP the words of a post line say. */
 void ud_read(struct run *r, struct words *w, struct plx_sq_wqe *wqe);
 
+/* cmd_setup.c: lw, rw, rr, ra, mw, zb or none, as enum ibv_access_flags. */
+uint32_t run_right(struct run *r, const char *name);
+
+/* cmd_mw.c: what a bind binds. */
+void mw_read(struct run *r, struct words *w, struct plx_sq_wqe *wqe);
+
 /* cmd_srq.c: the queue that srq= names, or NULL. */
 struct srq *srq_read(struct run *r, struct words *w);
 
-extern const struct cmd cmd_setup[], cmd_srq[], cmd_group[], cmd_ud[], cmd_post[], cmd_wire[],
+extern const struct cmd cmd_setup[], cmd_srq[], cmd_mw[], cmd_group[], cmd_ud[], cmd_post[], cmd_wire[],
 	cmd_check[], cmd_modify[], cmd_table[], cmd_moves[], cmd_pair[], cmd_xrc[];
 
 /* For `qp` and run_qp(): makes a QP from options. */

@@ -56,10 +56,13 @@ region_key(void *ctx, const char *name, const uint64_t *arg, uint64_t *out)
 {
 	struct run *r = ctx;
 	struct host_mr *m = arg ? NULL : host_mr_find(&r->h, name);
+	struct host_mw *w = arg || m ? NULL : host_mw_find(&r->h, name);
 
 	if (m)
 		*out = m->key;
-	return m != NULL;
+	if (w)
+		*out = w->key;
+	return m || w;
 }
 
 uint64_t
