@@ -81,6 +81,8 @@ union any {
 	uint32_t word[256];
 };
 
+struct fuzz fz;
+
 static struct ctl_client peer;		/* who sends them; `w` is the other */
 static union any taken[CTL_MSG_COUNT];	/* the last one of each type that was answered 0 */
 static uint32_t known[KINDS][NUM_KNOWN];	/* handles that were given out, perhaps gone since */

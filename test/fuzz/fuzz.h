@@ -25,7 +25,7 @@ struct fuzz {
 	const char *doing;
 };
 
-static struct fuzz fz;
+extern struct fuzz fz;		/* one file of the program defines it */
 
 static inline uint64_t
 rnd64(void)
@@ -76,7 +76,7 @@ rnd_word(void)
 	}
 }
 
-static void
+static inline void
 fuzz_hangs(int sig)
 {
 	static const char line[] = "FAIL: a call hangs: see the last seed\n";
