@@ -12,7 +12,10 @@ PORTS = ('memif', 'af_packet')
 MORE_PORTS = ('vhost', 'af_xdp')        # vhost: with virtio at the other end
 GID = 1         # GID 0 is the link-local one of the MAC, 1 the address given by --ip
 
-Case = collections.namedtuple('Case', 'port program args cores')
+# part: the vendor_part_id that the device says it has, or None
+Case = collections.namedtuple('Case', 'port program args cores part', defaults=(None,))
+# perftest has inline data, and posts by the extended API, only for devices that it knows: this one is a ConnectX-5.
+KNOWN_PART = '4119'
 
 OPS = ('send', 'write', 'read', 'atomic')
 # Iterations of the default run; the long one takes the program's own numbers.
@@ -78,11 +81,11 @@ def pingpong(args, few):
     return ['ibv_rc_pingpong', '-c', '-g', str(GID)] + args + iters
 
 
-def case(port, words, cores=None):
+def case(port, words, cores=None, part=None):
     # Two cores of their own and two programs that poll may be more threads than the machine has
     # CPUs: a peer that waits for its turn is not dead. 2^17 * 4.096 us is half a second.
     patience = ['-u', '17'] if cores and words[0].startswith('ib_') else []
-    return Case(port, words[0], words[1:] + patience, cores)
+    return Case(port, words[0], words[1:] + patience, cores, part)
 
 
 def perftests(few):
@@ -152,6 +155,8 @@ def default():
         yield case('memif', perftest(op, 'bw', 'default', [], True), 'dedicated')
     yield case('memif', perftest('write', 'lat', 'default', [], True), 'dedicated')
     yield from chains()
+    yield from inline_data()
+    yield from builder()
     yield from two_cores()
     yield from multicast()
 
@@ -172,6 +177,32 @@ def multicast():
     """The programs' own group, of IPv6 and thus from GID 0."""
     for port, cores in (PORTS[0], None), (PORTS[1], None), (PORTS[0], 'two cores'):
         yield case(port, ['ib_send_bw', '-F', '-c', 'UD', '-g', '-x', '0'] + LOSES, cores)
+
+
+# Messages that are inline to the last byte: what a program would take, and all that the device has.
+INLINE_SIZES = ('64', '512')
+
+
+def inline_data():
+    """By the old calls, in every service that has some."""
+    rows = [(words, op, kind) for words in ([], ['-c', 'UC'], ['-c', 'UD']) for op in ('send', 'write')
+            for kind in ('bw', 'lat') if (words, op) != (['-c', 'UD'], 'write')]
+    for n, (words, op, kind) in enumerate(rows):
+        size = INLINE_SIZES[n // 2 % 2]
+        yield case(PORTS[(n + n // 4) % 2], perftest(op, kind, 'default', words, True) +
+                   ['--use_old_post_send', '-I', size, '-s', size], part=KNOWN_PART)
+
+
+def builder():
+    """By the work request builder (ibv_wr_*), in every service; where there is inline data, with and without."""
+    rows = [(words, op) for words, ops in (([], OPS), (['-c', 'UC'], ('send', 'write')), (['-c', 'UD'], ('send',)),
+                                           (['-c', 'XRC'], ('write',))) for op in ops]
+    for n, (words, op) in enumerate(rows):
+        for m, kind in enumerate(('bw', 'lat')):
+            size = [] if op in ('read', 'atomic') or n % 2 else ['-I', '64', '-s', '64']
+            args = LOSES if words and not size else size
+            yield case(PORTS[(n + m) % 2], perftest(op, kind, 'default', words, args is not LOSES) + args,
+                       part=KNOWN_PART)
 
 
 def two_cores():
@@ -196,6 +227,8 @@ def long():
                 yield case(port, words, cores)
     yield case('memif', ['ib_send_bw', '-F'])
     yield from chains()
+    yield from inline_data()
+    yield from builder()
     yield from two_cores()
     yield from multicast()
 

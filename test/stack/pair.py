@@ -36,6 +36,7 @@ FIGURES = re.compile(r'^ *\d+ +\d+ +[\d.]+')
 PINGPONG = re.compile(r'= ([\d.]+) Mbit/sec\n.*= ([\d.]+) usec/iter')
 # perftest found the CPU's clock too uneven to turn ticks into time: it moves all data, and every figure is 0.
 NO_CLOCK = re.compile(r'^Correlation coefficient r\^2: \S+ < 0\.9', re.M)
+INLINE = re.compile(r'^ Max inline data : (\d+)\[B\]', re.M)
 RETRY_EXCEEDED = re.compile(r'status 12\b|\(12\)|transport retry counter exceeded', re.I)
 
 
@@ -59,7 +60,8 @@ class Pair:
         return '%s:%s' % (self.case.port, self.hosts[n].iface)
 
     def command(self, n, extra):
-        words = [self.launcher, '--port', self.port(n), '--ip', ADDRESSES[n]]
+        words = ['env', 'POLLUX_VENDOR_PART_ID=' + self.case.part] if self.case.part else []
+        words += [self.launcher, '--port', self.port(n), '--ip', ADDRESSES[n]]
         if self.case.cores == 'dedicated':
             # one core for each end as far as there are two
             words += ['--cores', str(n % os.cpu_count())]
@@ -123,6 +125,14 @@ def measured(program, output):
     return text
 
 
+def check_inline(case, output):
+    """That perftest does what it was asked for: it turns inline data off for devices that it does not know."""
+    if '-I' in case.args:
+        want, got = case.args[case.args.index('-I') + 1], INLINE.search(output)
+        if not got or got[1] != want:
+            raise Failure('%s bytes may be inline, not %s' % (got and got[1], want))
+
+
 def run_clean(pair):
     """Both programs end well."""
     server, client = pair.start()
@@ -132,6 +142,7 @@ def run_clean(pair):
             raise Failure('the %s still runs after %d s' % (who, HANG))
         if status:
             raise ended('the ' + who, status)
+    check_inline(pair.case, client.output())
     return measured(pair.case.program, client.output())
 
 
@@ -179,6 +190,7 @@ def cases(which):
 def name(case, victim):
     words = [case.port, case.program] + case.args
     words += [case.cores] if case.cores else []
+    words += ['as part ' + case.part] if case.part else []
     words += ['kill -9 ' + victim] if victim else []
     return ' '.join(words)
 
