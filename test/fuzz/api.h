@@ -67,7 +67,7 @@ int other_still_works(void);
 int other_end(void);
 void *other_object(enum kind kind);	/* NULL: it has none of these */
 
-/* api_device.c, api_object.c, api_data.c: each calls one function of libpollux. 0, what it failed with, or
+/* api_device.c, api_object.c, api_qp.c, api_builder.c, api_data.c: each calls a function of libpollux. 0, what it failed with, or
  * SKIP. */
 #define API_CALLS(X) \
 	X(get_device_list) X(get_device_info) X(open_device) X(open_device_version) X(query_device) \
@@ -81,7 +81,7 @@ void *other_object(enum kind kind);	/* NULL: it has none of these */
 	X(create_ah_from_wc) X(destroy_ah) \
 	X(create_qp) X(create_qp_ex) X(open_qp) X(modify_qp) X(query_qp) X(explain_qp) X(query_qp_about) \
 	X(destroy_qp) X(attach_mcast) X(detach_mcast) \
-	X(post_send) X(post_recv) X(post_srq_recv) X(poll_cq) X(req_notify_cq) X(get_cq_event) \
+	X(build) X(post_send) X(post_recv) X(post_srq_recv) X(poll_cq) X(req_notify_cq) X(get_cq_event) \
 	X(get_async_event)
 #define API_DECLARE(name) int call_##name(void);
 API_CALLS(API_DECLARE)

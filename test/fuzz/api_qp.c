@@ -9,6 +9,9 @@
 	} while (0)
 #define ROOM(kind) NEED(api.num[kind] < MAX_LIVE)
 
+#define DGRAM_OPS (IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM)
+#define OPS (IBV_QP_EX_WITH_ATOMIC_WRITE | ((IBV_QP_EX_WITH_SEND_WITH_INV << 1) - 1))	/* all but TSO */
+
 static uint32_t
 rnd_cap(void)
 {
@@ -57,12 +60,13 @@ call_create_qp_ex(void)
 	bool target = init.qp_type == IBV_QPT_XRC_RECV;
 
 	ROOM(QP);
-	init.comp_mask = one_in(8) ? rnd_word() : target ? IBV_QP_INIT_ATTR_XRCD : IBV_QP_INIT_ATTR_PD;
+	init.comp_mask = one_in(8) ? rnd_word() : target ? IBV_QP_INIT_ATTR_XRCD :
+			 IBV_QP_INIT_ATTR_PD | (one_in(3) ? 0 : IBV_QP_INIT_ATTR_SEND_OPS_FLAGS);
 	api.wrong = false;	/* a target uses none of those */
 	init.pd = pick_use(PD);
 	init.xrcd = pick_use(XRCD);
 	init.create_flags = one_in(4) ? rnd_word() : 0;
-	init.send_ops_flags = one_in(4) ? rnd64() : below(1 << 12);
+	init.send_ops_flags = one_in(16) ? rnd64() : init.qp_type == IBV_QPT_UD ? DGRAM_OPS : rnd64() & OPS;
 	api.wrong = false;
 	return made(QP, plx_create_qp_ex(api.ctx, &init));
 }
