@@ -67,8 +67,8 @@ int other_still_works(void);
 int other_end(void);
 void *other_object(enum kind kind);	/* NULL: it has none of these */
 
-/* api_device.c, api_object.c, api_qp.c, api_builder.c, api_data.c: each calls a function of libpollux. 0, what it failed with, or
- * SKIP. */
+/* api_device.c, api_object.c, api_qp.c, api_builder.c, api_data.c: each calls a function of libpollux. 0,
+ * what it failed with, or SKIP. */
 #define API_CALLS(X) \
 	X(get_device_list) X(get_device_info) X(open_device) X(open_device_version) X(query_device) \
 	X(query_device_ex) X(query_port) X(query_gid) X(query_gid_ex) X(query_gid_ex_sized) \
