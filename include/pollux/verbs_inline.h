@@ -97,8 +97,29 @@ __plx_send_allowed(struct plx_qp *qp)
 
 #define __PLX_OP(op) (1u << (op))
 #define __PLX_OPS_ATOMIC (__PLX_OP(IBV_WR_ATOMIC_CMP_AND_SWP) | __PLX_OP(IBV_WR_ATOMIC_FETCH_AND_ADD))
-/* these take data from the peer: nothing to inline, and nothing to do with max_rd_atomic 0 */
+/* these take data from the peer: nothing to inline */
 #define __PLX_OPS_FETCH (__PLX_OPS_ATOMIC | __PLX_OP(IBV_WR_RDMA_READ))
+/* these are not finished by an ACK: nothing to do with max_rd_atomic 0 */
+#define __PLX_OPS_ANSWERED (__PLX_OPS_FETCH | __PLX_OP(IBV_WR_ATOMIC_WRITE) | __PLX_OP(PLX_WR_FLUSH))
+
+/* The same of one of them. */
+static inline int
+__plx_send_check_answered(const struct plx_qp *qp, const struct ibv_send_wr *wr, uint32_t op)
+{
+	uint64_t sum = 0;
+	int i;
+
+	if ((op & __PLX_OPS_FETCH) && (wr->send_flags & IBV_SEND_INLINE))
+		return EINVAL;
+	/* in ERR it is only flushed */
+	if (!qp->max_rd_atomic && qp->v.qp.state != IBV_QPS_ERR)
+		return EINVAL;
+	if (!(op & __PLX_OP(IBV_WR_ATOMIC_WRITE)))
+		return 0;
+	for (i = 0; i < wr->num_sge; i++)
+		sum += wr->sg_list[i].length;
+	return sum == sizeof(uint64_t) ? 0 : EINVAL;
+}
 
 /* Does the WR, whose opcode the QP has, fit it? 0 or EINVAL (FC52). */
 static inline int
@@ -106,14 +127,7 @@ __plx_send_check(const struct plx_qp *qp, const struct ibv_send_wr *wr, uint32_t
 {
 	if (__plx_unlikely(wr->num_sge < 0 || (uint32_t)wr->num_sge > qp->sq.max_sge))
 		return EINVAL;
-	if (op & __PLX_OPS_FETCH) {
-		if (__plx_unlikely(wr->send_flags & IBV_SEND_INLINE))
-			return EINVAL;
-		/* in ERR it is only flushed */
-		if (__plx_unlikely(!qp->max_rd_atomic && qp->v.qp.state != IBV_QPS_ERR))
-			return EINVAL;
-	}
-	return 0;
+	return op & __PLX_OPS_ANSWERED ? __plx_send_check_answered(qp, wr, op) : 0;
 }
 
 /* Copies the data behind the WQE. 0, or EINVAL when it is more than the queue was granted. */
@@ -309,7 +323,8 @@ __plx_send_publish(struct plx_qp *qp, uint32_t tail, enum plx_drive *how)
  * @bad_wr: on an error, the first WR that was not posted; those before it were
  *
  * One doorbell for the whole chain. 0; EINVAL: the QP's state, or the WR's opcode, number of SGEs,
- * inline length, total length (of a UD send: more than the port's MTU) or address handle; ENOMEM: the
+ * inline length, total length (of a UD send: more than the port's MTU; of an ATOMIC_WRITE: not 8) or
+ * address handle; READ, an atomic or ATOMIC_WRITE while max_rd_atomic is 0; ENOMEM: the
  * queue is full; EIO: in a forked child. Any thread.
  */
 PLX_INLINE int

@@ -111,7 +111,7 @@ __plx_wr_check(struct plx_qp *qp, uint32_t op)
 	if (__plx_unlikely(b->missing || !(op & qp->wr_opcodes)))
 		return EINVAL;
 	/* in ERR it is only flushed */
-	if ((op & __PLX_OPS_FETCH) && __plx_unlikely(!qp->max_rd_atomic && qp->v.qp.state != IBV_QPS_ERR))
+	if ((op & __PLX_OPS_ANSWERED) && __plx_unlikely(!qp->max_rd_atomic && qp->v.qp.state != IBV_QPS_ERR))
 		return EINVAL;
 	return __plx_unlikely(__plx_wq_full(&qp->sq, b->tail)) ? ENOMEM : 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What does the peer still get: answers of READs, of atomics and of what is ordered like them, the same
- * answers again, ACK or NAK, in the order of their PSNs. Filled by the responder's steps, emptied by qp_run();
- * on the owning core.
+ * answers again, ACK or NAK, in the order of their PSNs. Filled by the responder's steps, emptied by
+ * qp_run(); on the owning core.
  *
  * No payload is kept: a READ is read from memory when its packet is built, a duplicate too (C5).
  */

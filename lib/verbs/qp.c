@@ -16,7 +16,7 @@ static const struct {
 	enum ibv_qp_type type;
 	uint32_t opcodes;
 } types[] = {
-	{ IBV_QPT_RC, RELIABLE },
+	{ IBV_QPT_RC, RELIABLE | OP(ATOMIC_WRITE) },
 	{ IBV_QPT_UC, OP(SEND) | OP(SEND_WITH_IMM) | OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) },
 	{ IBV_QPT_UD, OP(SEND) | OP(SEND_WITH_IMM) },
 	{ IBV_QPT_XRC_SEND, RELIABLE },

@@ -154,6 +154,9 @@ reg_mr__rules(void)
 	CHECK_EQ(try_mr(&w, page, 0, 0), EINVAL);
 	CHECK_EQ(try_mr(&w, page, SIZE_MAX, 0), EINVAL);
 	CHECK_EQ(try_mr(&w, page, 4096, 1 << 15), EINVAL);
+	CHECK_EQ(try_mr(&w, page, 4096, PLX_ACCESS_FLUSH_GLOBAL), 0);
+	CHECK_EQ(mock.last_mr.access, PLX_ACCESS_FLUSH_GLOBAL);
+	CHECK_EQ(try_mr(&w, page, 4096, PLX_ACCESS_FLUSH_PERSISTENT), EINVAL);	/* no memory here is */
 	CHECK_EQ(try_mr(&w, page, 4096, IBV_ACCESS_ON_DEMAND), EOPNOTSUPP);
 	CHECK_EQ(try_mr(&w, page, 4096, IBV_ACCESS_MW_BIND), EOPNOTSUPP);
 	CHECK_EQ(try_mr(&w, page, 4096, IBV_ACCESS_RELAXED_ORDERING), 0);

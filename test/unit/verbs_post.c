@@ -338,7 +338,7 @@ post_send__opcodes_of_rc(void)
 		IBV_WR_LOCAL_INV, IBV_WR_SEND_WITH_INV,
 	};
 	static const enum ibv_wr_opcode no[] = {
-		IBV_WR_BIND_MW, IBV_WR_TSO, IBV_WR_DRIVER1, IBV_WR_ATOMIC_WRITE,
+		IBV_WR_BIND_MW, IBV_WR_TSO, IBV_WR_DRIVER1, (enum ibv_wr_opcode)PLX_WR_FLUSH,
 		(enum ibv_wr_opcode)32, (enum ibv_wr_opcode)255,
 	};
 	struct ibv_send_wr wr, *bad = NULL;

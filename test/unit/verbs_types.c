@@ -48,9 +48,48 @@ post_send__length_limit_is_two_gib(void)
 	}
 }
 
+/* One word, from SGEs or inline, where there is a requester for it. */
+static void
+post_send__atomic_write(void)
+{
+	static const enum ibv_qp_type others[] = { IBV_QPT_UC, IBV_QPT_UD };
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS, .max_rd_atomic = 0 };
+	uint64_t word = 0x0102030405060708;
+	struct ibv_sge sges[2] = { { (uintptr_t)&word, 3, 1 }, { (uintptr_t)&word + 3, 5, 1 } };
+	struct ibv_send_wr wr = { .sg_list = sges, .num_sge = 2, .opcode = IBV_WR_ATOMIC_WRITE }, *bad;
+	const struct plx_sq_wqe *q;
+	struct world w;
+
+	wr.wr.rdma.remote_addr = 0x1008;
+	wr.wr.rdma.rkey = 7;
+	world_open(&w, (struct world_conf){ .inline_data = 64 });
+	CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), 0);
+	q = mock_sq_wqe(w.qp->handle, 0);
+	CHECK(q->opcode == IBV_WR_ATOMIC_WRITE && q->num_sge == 2 && q->length == 8);
+	CHECK(q->remote_addr == 0x1008 && q->rkey == 7);
+	wr.send_flags = IBV_SEND_INLINE;
+	CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), 0);
+	q = mock_sq_wqe(w.qp->handle, 1);
+	CHECK(q->num_sge == 0 && q->length == 8 && !memcmp(q + 1, &word, 8));
+	for (sges[0].length = 0; sges[0].length < 12; sges[0].length++) {
+		for (wr.send_flags = 0; wr.send_flags <= IBV_SEND_INLINE; wr.send_flags += IBV_SEND_INLINE)
+			CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), sges[0].length == 3 ? 0 : EINVAL);
+	}
+	sges[0].length = 3;
+	CHECK_EQ(ibv_modify_qp(w.qp, &attr, IBV_QP_STATE | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+	CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), EINVAL);
+	world_close(&w);
+	for (unsigned int i = 0; i < 2; i++) {
+		world_open(&w, (struct world_conf){ .type = others[i] });
+		CHECK_EQ(ibv_post_send(w.qp, &wr, &bad), EINVAL);
+		world_close(&w);
+	}
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(post_send__opcodes_of_uc),
 	CHECK_CASE(post_send__length_limit_is_two_gib),
+	CHECK_CASE(post_send__atomic_write),
 };
 
 CHECK_MAIN(cases)

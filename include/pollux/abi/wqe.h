@@ -64,12 +64,24 @@ struct plx_sq_wqe {
 };
 PLX_ABI_ASSERT(sizeof(struct plx_sq_wqe) == 64, "one line");
 
-/* What a FLUSH asks for. rdma-core names both only in versions after 44, with these values. */
+/*
+ * FLUSH, which rdma-core names only in versions after 44: the values that it has there.
+ */
+enum plx_flush_no {
+	PLX_WR_FLUSH = 14,			/* enum ibv_wr_opcode */
+	PLX_WC_FLUSH = 8,			/* enum ibv_wc_opcode */
+	PLX_QP_EX_WITH_FLUSH = 1 << 11,		/* enum ibv_qp_create_send_ops_flags */
+	PLX_ACCESS_FLUSH_GLOBAL = 1 << 8,	/* enum ibv_access_flags, of a region and of a QP */
+	PLX_ACCESS_FLUSH_PERSISTENT = 1 << 9,	/* of a QP alone: there is no such region */
+};
+
+/* What it asks for: enum ibv_placement_type. */
 enum plx_flush_type {
 	PLX_FLUSH_GLOBAL = 1 << 0,	/* visible to everybody */
 	PLX_FLUSH_PERSISTENT = 1 << 1,	/* and there after a loss of power: no memory here can */
 };
 
+/* Of what: enum ibv_selectivity_level. */
 enum plx_flush_level {
 	PLX_FLUSH_RANGE = 0,		/* what was written into the range */
 	PLX_FLUSH_MR = 1,		/* into anything of the region */
