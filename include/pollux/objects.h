@@ -74,10 +74,21 @@ struct plx_wr_build {
 	int32_t err;			/* the first error, a positive errno; or 0 */
 };
 
+/* Where a struct ibv_qp_ex of rdma-core after version 44 goes on; every program has the room, so that those
+ * compiled with any of them agree on what stands behind it. */
+struct plx_qp_ex_later {
+	uint64_t ex44[44];
+	void (*wr_flush)(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, size_t len, uint8_t type,
+			 uint8_t level);
+};
+PLX_ABI_ASSERT(offsetof(struct plx_qp_ex_later, wr_flush) ==
+	       offsetof(struct ibv_qp_ex, wr_atomic_write) + sizeof(void *), "the next entry of the table");
+
 struct plx_qp {
 	union {
 		struct ibv_qp qp;
 		struct ibv_qp_ex ex;
+		struct plx_qp_ex_later later;
 	} v;
 	uint32_t gen;			/* with the handle: which QP a CQE speaks of */
 	uint32_t opcodes;		/* bit n: IBV_WR_n may be posted, and goes to a connected peer */

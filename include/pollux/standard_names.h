@@ -89,6 +89,7 @@
 #define ibv_wr_local_inv plx_wr_local_inv
 #define ibv_wr_bind_mw plx_wr_bind_mw
 #define ibv_wr_atomic_write plx_wr_atomic_write
+#define ibv_wr_flush plx_wr_flush
 #define ibv_wr_set_sge plx_wr_set_sge
 #define ibv_wr_set_sge_list plx_wr_set_sge_list
 #define ibv_wr_set_inline_data plx_wr_set_inline_data

@@ -345,6 +345,8 @@ PLX_INLINE void plx_wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t
 			       const struct ibv_mw_bind_info *bind_info);
 PLX_INLINE void plx_wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr,
 				    const void *atomic_wr);
+PLX_INLINE void plx_wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, size_t len,
+			     uint8_t type, uint8_t level);
 PLX_INLINE void plx_wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint32_t length);
 PLX_INLINE void plx_wr_set_sge_list(struct ibv_qp_ex *ex, size_t num_sge, const struct ibv_sge *sg_list);
 PLX_INLINE void plx_wr_set_inline_data(struct ibv_qp_ex *ex, void *addr, size_t length);

@@ -77,7 +77,8 @@ __plx_wr_verdict(struct plx_qp *qp)
  * does not have or that send_ops_flags did not name; more SGEs or inline data than were granted, or inline
  * data of what takes none; more than 2^31 bytes, or of a UD send than the port's MTU; an address handle of
  * another PD; a work request that needs an address or an SRQ's number and did not get one, or got what it
- * does not take; READ or an atomic while max_rd_atomic is 0. ENOMEM: the queue has no room for all of them.
+ * does not take; READ, an atomic, ATOMIC_WRITE or FLUSH while max_rd_atomic is 0; a FLUSH of a type, level or
+ * length that is none. ENOMEM: the queue has no room for all of them.
  * EIO: in a forked child.
  */
 PLX_INLINE int
@@ -289,6 +290,32 @@ plx_wr_atomic_write(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, c
 	memcpy(wqe + 1, atomic_wr, sizeof(uint64_t));
 	wqe->flags |= PLX_WQE_INLINE;
 	wqe->length = sizeof(uint64_t);
+	qp->build.data = NULL;
+}
+
+/*
+ * What was written to the peer before is where `type` says when this completes: PLX_FLUSH_GLOBAL: visible to
+ * everybody there; no region of ours is PLX_FLUSH_PERSISTENT, but other peers may have some. Of the range, or
+ * of the whole region, as `level` says. The region needs the right. It takes no data.
+ */
+PLX_INLINE void
+plx_wr_flush(struct ibv_qp_ex *ex, uint32_t rkey, uint64_t remote_addr, size_t len, uint8_t type,
+	     uint8_t level)
+{
+	struct plx_qp *qp = __plx_qp_of(&ex->qp_base);
+	struct plx_sq_wqe *wqe = __plx_wr_begin(ex, (enum ibv_wr_opcode)PLX_WR_FLUSH);
+
+	if (__plx_unlikely(!wqe))
+		return;
+	if (__plx_unlikely(!type || type > (PLX_FLUSH_GLOBAL | PLX_FLUSH_PERSISTENT) ||
+			   level > PLX_FLUSH_MR || len > 1ull << 31)) {
+		__plx_wr_fail(qp, EINVAL);
+		return;
+	}
+	__plx_wr_remote(wqe, rkey, remote_addr);
+	wqe->flush.type = type;
+	wqe->flush.level = level;
+	wqe->length = (uint32_t)len;
 	qp->build.data = NULL;
 }
 

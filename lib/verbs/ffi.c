@@ -89,4 +89,5 @@ verbs_wr_fill(struct ibv_qp_ex *ex)
 	ex->wr_set_ud_addr = plx_wr_set_ud_addr;
 	ex->wr_set_xrc_srqn = plx_wr_set_xrc_srqn;
 	ex->wr_send_tso = no_send_tso;
+	__plx_qp_of(&ex->qp_base)->v.later.wr_flush = plx_wr_flush;
 }

@@ -16,6 +16,10 @@
 static int
 ops_wanted(enum ibv_qp_type type, uint64_t flags, uint32_t *opcodes)
 {
+	uint32_t built = verbs_type_opcodes(type);
+
+	if (built & 1u << IBV_WR_ATOMIC_WRITE)
+		built |= 1u << PLX_WR_FLUSH;	/* the builder alone has it: no struct ibv_send_wr does */
 	*opcodes = 0;
 #define TAKE(name) \
 	if (flags & IBV_QP_EX_WITH_##name) \
@@ -23,7 +27,10 @@ ops_wanted(enum ibv_qp_type type, uint64_t flags, uint32_t *opcodes)
 	flags &= ~(uint64_t)IBV_QP_EX_WITH_##name;
 	SEND_OPS(TAKE)
 #undef TAKE
-	return flags || (*opcodes & ~verbs_type_opcodes(type)) ? -EOPNOTSUPP : 0;
+	if (flags & PLX_QP_EX_WITH_FLUSH)
+		*opcodes |= 1u << PLX_WR_FLUSH;
+	flags &= ~(uint64_t)PLX_QP_EX_WITH_FLUSH;
+	return flags || (*opcodes & ~built) ? -EOPNOTSUPP : 0;
 }
 
 /* An XRC target has a domain and no PD, all others a PD and no domain. */

@@ -29,5 +29,6 @@ SAME(offsetof(struct plx_context, vctx), 0);
 _Static_assert(offsetof(struct verbs_context, context) + sizeof(struct ibv_context) ==
 	       sizeof(struct verbs_context), "the context is the last field");
 /* memory of a QP and a CQ serves both of their forms */
-SAME(sizeof(((struct plx_qp *)0)->v), sizeof(struct ibv_qp_ex));
+SAME(sizeof(((struct plx_qp *)0)->v), sizeof(struct plx_qp_ex_later));
+SAME(offsetof(struct plx_qp_ex_later, wr_flush), sizeof(struct ibv_qp_ex));
 SAME(sizeof(((struct plx_cq *)0)->v), sizeof(struct ibv_cq_ex));
