@@ -385,6 +385,8 @@ build(uint64_t wr_id, unsigned int n)
 	for (unsigned int i = 0; i < n; i++) {
 		shared->wr_id = wr_id + i;
 		ibv_wr_rdma_write(shared, v.mr->rkey, there(wr_id % 64 * 8));
+		if (wr_id % 8 == 0)
+			sched_yield();	/* let others try to come in */
 		ibv_wr_set_sge(shared, v.mr->lkey, (uintptr_t)v.buf, 8);
 	}
 	err = ibv_wr_complete(shared);
