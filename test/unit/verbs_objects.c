@@ -417,7 +417,29 @@ explain_qp__text_and_code(void)
 	world_close(&w);
 }
 
+/* EOPNOTSUPP, never ENOSYS: librdmacm takes that one of query_ece() for a fault. */
+static void
+unsupported__says_so(void)
+{
+	struct ibv_ece ece = { 0 };
+	struct world w;
+
+	world_open(&w, (struct world_conf){ 0 });
+	CHECK_EQ(ibv_query_ece(w.qp, &ece), EOPNOTSUPP);
+	CHECK_EQ(ibv_set_ece(w.qp, &ece), EOPNOTSUPP);
+	errno = 0;
+	CHECK(!ibv_import_device(w.ctx->cmd_fd) && errno == EOPNOTSUPP);
+	errno = 0;
+	CHECK(!ibv_import_pd(w.ctx, w.pd->handle) && errno == EOPNOTSUPP);
+	errno = 0;
+	CHECK(!ibv_import_mr(w.pd, 7) && errno == EOPNOTSUPP);
+	errno = 0;
+	CHECK(!ibv_import_dm(w.ctx, 7) && errno == EOPNOTSUPP);
+	world_close(&w);
+}
+
 static const struct check_case cases[] = {
+	CHECK_CASE(unsupported__says_so),
 	CHECK_CASE(open_device__context),
 	CHECK_CASE(open_device__other_layouts),
 	CHECK_CASE(backend_register__versions),
