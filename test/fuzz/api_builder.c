@@ -25,7 +25,7 @@ one_request(struct ibv_qp_ex *ex)
 
 	ex->wr_id = rnd64();
 	ex->wr_flags = one_in(8) ? rnd_word() : IBV_SEND_SIGNALED;
-	switch (below(11)) {
+	switch (below(12)) {
 	case 0:
 		plx_wr_send(ex);
 		break;
@@ -55,6 +55,9 @@ one_request(struct ibv_qp_ex *ex)
 		break;
 	case 9:
 		plx_wr_bind_mw(ex, NULL, key, &bind);
+		break;
+	case 10:
+		plx_wr_flush(ex, key, addr, any_len(), (uint8_t)rnd_word(), (uint8_t)rnd_word());
 		break;
 	default:
 		plx_wr_atomic_write(ex, key, addr, api.buf);
