@@ -121,6 +121,10 @@ struct plx_cq {
 	struct plx_cq_ctl *ctl;
 	struct plx_cqe *ring;
 	uint64_t cores;			/* bit n: an empty poll drives core n; atomic */
+	/* between plx_start_poll() and plx_end_poll(), under `lock` */
+	const struct plx_cqe *cur;	/* what is read; a slot of the ring at any other time, too */
+	uint8_t held;			/* 1: it is number `head`, and its slot is not given back yet */
+	uint8_t single;			/* one thread uses it: those two take no lock */
 };
 
 struct plx_srq {

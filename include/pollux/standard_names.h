@@ -21,6 +21,7 @@
 #define ibv_close_device plx_close_device
 #define ibv_query_device plx_query_device
 #define ibv_query_device_ex plx_query_device_ex
+#define ibv_query_rt_values_ex plx_query_rt_values_ex
 #define ibv_query_port plx_query_port
 #define ibv_query_gid plx_query_gid
 #define ibv_query_gid_ex plx_query_gid_ex
@@ -41,6 +42,7 @@
 #define ibv_create_comp_channel plx_create_comp_channel
 #define ibv_destroy_comp_channel plx_destroy_comp_channel
 #define ibv_create_cq plx_create_cq
+#define ibv_create_cq_ex plx_create_cq_ex
 #define ibv_destroy_cq plx_destroy_cq
 #define ibv_get_cq_event plx_get_cq_event
 #define ibv_ack_cq_events plx_ack_cq_events
@@ -96,6 +98,25 @@
 #define ibv_wr_set_inline_data_list plx_wr_set_inline_data_list
 #define ibv_wr_set_ud_addr plx_wr_set_ud_addr
 #define ibv_wr_set_xrc_srqn plx_wr_set_xrc_srqn
+#define ibv_start_poll plx_start_poll
+#define ibv_next_poll plx_next_poll
+#define ibv_end_poll plx_end_poll
+#define ibv_wc_read_opcode plx_wc_read_opcode
+#define ibv_wc_read_vendor_err plx_wc_read_vendor_err
+#define ibv_wc_read_byte_len plx_wc_read_byte_len
+#define ibv_wc_read_imm_data plx_wc_read_imm_data
+#define ibv_wc_read_invalidated_rkey plx_wc_read_invalidated_rkey
+#define ibv_wc_read_qp_num plx_wc_read_qp_num
+#define ibv_wc_read_src_qp plx_wc_read_src_qp
+#define ibv_wc_read_wc_flags plx_wc_read_wc_flags
+#define ibv_wc_read_slid plx_wc_read_slid
+#define ibv_wc_read_sl plx_wc_read_sl
+#define ibv_wc_read_dlid_path_bits plx_wc_read_dlid_path_bits
+#define ibv_wc_read_completion_ts plx_wc_read_completion_ts
+#define ibv_wc_read_completion_wallclock_ns plx_wc_read_completion_wallclock_ns
+#define ibv_wc_read_cvlan plx_wc_read_cvlan
+#define ibv_wc_read_flow_tag plx_wc_read_flow_tag
+#define ibv_wc_read_tm_info plx_wc_read_tm_info
 
 #define ibv_create_ah plx_create_ah
 #define ibv_init_ah_from_wc plx_init_ah_from_wc

@@ -56,6 +56,12 @@ int plx_query_device(struct ibv_context *context, struct ibv_device_attr *device
 /* EINVAL when input->comp_mask is not 0. */
 int plx_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
 			struct ibv_device_attr_ex *attr);
+/* IBV_VALUES_MASK_RAW_CLOCK: now, in ticks of hca_core_clock, in raw_clock.tv_nsec; tv_sec is 0. Its
+ * lowest bits in completion_timestamp_mask are what timestamps of completions are of. EINVAL: other bits of
+ * comp_mask. EIO. */
+int plx_query_rt_values_ex(struct ibv_context *context, struct ibv_values_ex *values);
+/* What CLOCK_REALTIME showed, in ns, when that clock showed `ticks`. */
+uint64_t __plx_wallclock_ns(struct ibv_context *context, uint64_t ticks);
 /* EINVAL: no such port (they count from 1). */
 int plx_query_port(struct ibv_context *context, uint8_t port_num,
 		   struct ibv_port_attr *port_attr);
@@ -147,6 +153,15 @@ int plx_destroy_comp_channel(struct ibv_comp_channel *channel);
 /* NULL: errno EINVAL (cqe or comp_vector out of range), ENOMEM. */
 struct ibv_cq *plx_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 			     struct ibv_comp_channel *channel, int comp_vector);
+/*
+ * The same for plx_start_poll() and its like; cq_attr->wc_flags says what they will read, of
+ * IBV_WC_STANDARD_FLAGS and both COMPLETION_TIMESTAMPs. IBV_CREATE_CQ_ATTR_SINGLE_THREADED: the program
+ * polls it by one thread at a time. IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN: a completion that finds no room is
+ * lost, and no more happens: slots that it would have freed come back with the next of its queue. NULL:
+ * errno EINVAL (cqe or comp_vector out of range, a channel of another context), EOPNOTSUPP (other wc_flags,
+ * flags or bits of comp_mask), ENOMEM.
+ */
+struct ibv_cq_ex *plx_create_cq_ex(struct ibv_context *context, struct ibv_cq_init_attr_ex *cq_attr);
 /* Gives the CQ room for at least `cqe`; what is not polled stays, in order (D-7). Any thread, beside
  * pollers and traffic. EINVAL: cqe out of range, or less than what is not polled; ENOMEM; nothing has
  * changed then. */
@@ -316,7 +331,7 @@ int plx_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 int plx_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr *attr,
 				uint8_t eth_mac[ETHERNET_LL_SIZE], uint16_t *vid);
 
-/* ---- inline: verbs_inline.h, recv_inline.h and wr_inline.h document them ---- */
+/* ---- inline: verbs_inline.h, recv_inline.h, cq_ex_inline.h and wr_inline.h document them ---- */
 
 PLX_INLINE struct ibv_context *plx_open_device(struct ibv_device *device);
 PLX_INLINE int plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
@@ -325,6 +340,25 @@ PLX_INLINE int plx_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr,
 				 struct ibv_recv_wr **bad_wr);
 PLX_INLINE int plx_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc);
 PLX_INLINE int plx_req_notify_cq(struct ibv_cq *cq, int solicited_only);
+PLX_INLINE int plx_start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr);
+PLX_INLINE int plx_next_poll(struct ibv_cq_ex *cq);
+PLX_INLINE void plx_end_poll(struct ibv_cq_ex *cq);
+PLX_INLINE enum ibv_wc_opcode plx_wc_read_opcode(struct ibv_cq_ex *cq);
+PLX_INLINE uint32_t plx_wc_read_vendor_err(struct ibv_cq_ex *cq);
+PLX_INLINE uint32_t plx_wc_read_byte_len(struct ibv_cq_ex *cq);
+PLX_INLINE __be32 plx_wc_read_imm_data(struct ibv_cq_ex *cq);
+PLX_INLINE uint32_t plx_wc_read_invalidated_rkey(struct ibv_cq_ex *cq);
+PLX_INLINE uint32_t plx_wc_read_qp_num(struct ibv_cq_ex *cq);
+PLX_INLINE uint32_t plx_wc_read_src_qp(struct ibv_cq_ex *cq);
+PLX_INLINE unsigned int plx_wc_read_wc_flags(struct ibv_cq_ex *cq);
+PLX_INLINE uint32_t plx_wc_read_slid(struct ibv_cq_ex *cq);
+PLX_INLINE uint8_t plx_wc_read_sl(struct ibv_cq_ex *cq);
+PLX_INLINE uint8_t plx_wc_read_dlid_path_bits(struct ibv_cq_ex *cq);
+PLX_INLINE uint64_t plx_wc_read_completion_ts(struct ibv_cq_ex *cq);
+PLX_INLINE uint64_t plx_wc_read_completion_wallclock_ns(struct ibv_cq_ex *cq);
+PLX_INLINE uint16_t plx_wc_read_cvlan(struct ibv_cq_ex *cq);
+PLX_INLINE uint32_t plx_wc_read_flow_tag(struct ibv_cq_ex *cq);
+PLX_INLINE void plx_wc_read_tm_info(struct ibv_cq_ex *cq, struct ibv_wc_tm_info *tm_info);
 
 PLX_INLINE void plx_wr_start(struct ibv_qp_ex *ex);
 PLX_INLINE int plx_wr_complete(struct ibv_qp_ex *ex);
@@ -368,6 +402,7 @@ plx_open_device(struct ibv_device *device)
 #include <pollux/verbs_inline.h>
 #include <pollux/recv_inline.h>
 #include <pollux/wr_inline.h>
+#include <pollux/cq_ex_inline.h>
 
 #ifdef __cplusplus
 }

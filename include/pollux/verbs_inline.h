@@ -359,18 +359,15 @@ plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **ba
 }
 
 /*
- * Takes the CQE from the ring, and gives slots back to their queue: not those of a QP that is gone, and
- * never backwards (a QP in RESET has given all of them back already). The CQE's place is free first: who
- * finds the slot may post, and a CQ that holds what its queues hold must have room for that.
+ * Gives slots back to the queue that a CQE is of: not those of a QP that is gone, and never backwards (a QP
+ * in RESET has given all of them back already).
  */
 static inline void
-__plx_retire(struct plx_context *ctx, struct plx_cq_ctl *ctl, const struct plx_cqe *cqe, uint32_t head)
+__plx_slots_free(struct plx_context *ctx, uint32_t handle, uint32_t gen, uint32_t queue, uint32_t wq_head)
 {
-	uint32_t handle = cqe->qp, gen = cqe->qp_gen, wq_head = cqe->wq_head, queue = cqe->queue;
 	struct plx_qp *qp;
 	struct plx_wq *wq;
 
-	__atomic_store_n(&ctl->head, head, __ATOMIC_RELEASE);
 	if (__plx_unlikely(handle >= ctx->qp_table_size))
 		return;
 	qp = __atomic_load_n(&ctx->qp_table[handle], __ATOMIC_ACQUIRE);
@@ -379,6 +376,19 @@ __plx_retire(struct plx_context *ctx, struct plx_cq_ctl *ctl, const struct plx_c
 	wq = queue == PLX_CQE_RQ ? &qp->rq : &qp->sq;
 	if ((int32_t)(wq_head - wq->head) > 0)
 		__atomic_store_n(&wq->head, wq_head, __ATOMIC_RELEASE);
+}
+
+/*
+ * Takes the CQE from the ring, and gives slots back. The CQE's place is free first: who finds the slot may
+ * post, and a CQ that holds what its queues hold must have room for that.
+ */
+static inline void
+__plx_retire(struct plx_context *ctx, struct plx_cq_ctl *ctl, const struct plx_cqe *cqe, uint32_t head)
+{
+	uint32_t handle = cqe->qp, gen = cqe->qp_gen, wq_head = cqe->wq_head, queue = cqe->queue;
+
+	__atomic_store_n(&ctl->head, head, __ATOMIC_RELEASE);
+	__plx_slots_free(ctx, handle, gen, queue, wq_head);
 }
 
 static inline void
@@ -423,6 +433,22 @@ __plx_cq_take(struct plx_cq *cq, int max, struct ibv_wc *wc)
 	return n;
 }
 
+/* One round of each core that feeds the CQ and has no thread of its own. False: there is none. */
+static inline int
+__plx_cq_drive(const struct plx_context *ctx, const struct plx_cq *cq)
+{
+	uint64_t cores = __atomic_load_n(&cq->cores, __ATOMIC_RELAXED);
+
+	if (!cores)
+		return 0;
+	for (; cores; cores &= cores - 1) {
+		const struct plx_core_end *core = &ctx->core[__builtin_ctzll(cores)];
+
+		core->drive(core->arg, PLX_DRIVE_POLL);
+	}
+	return 1;
+}
+
 /*
  * plx_poll_cq - take completions
  * @num_entries: at most so many
@@ -438,7 +464,6 @@ plx_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 {
 	struct plx_cq *pcq = __plx_cq_of(cq);
 	struct plx_context *ctx = __plx_context_of(cq->context);
-	uint64_t cores;
 	int n;
 
 	if (__plx_unlikely(ctx->refuse))
@@ -446,14 +471,8 @@ plx_poll_cq(struct ibv_cq *cq, int num_entries, struct ibv_wc *wc)
 	n = __plx_cq_take(pcq, num_entries, wc);
 	if (n > 0)
 		return n;
-	cores = __atomic_load_n(&pcq->cores, __ATOMIC_RELAXED);
-	if (!cores)
-		return n;
-	for (; cores; cores &= cores - 1) {
-		const struct plx_core_end *core = &ctx->core[__builtin_ctzll(cores)];
-
-		core->drive(core->arg, PLX_DRIVE_POLL);
-	}
+	if (!__plx_cq_drive(ctx, pcq))
+		return 0;
 	return __plx_cq_take(pcq, num_entries, wc);
 }
 

@@ -200,7 +200,9 @@ struct ctl_create_cq {
 	uint32_t cqe;			/* at least 1 */
 	uint32_t channel;		/* 0: none */
 	uint32_t comp_vector;
-	uint32_t flags;			/* enum ibv_create_cq_attr_flags */
+	uint32_t flags;			/* enum ibv_create_cq_attr_flags: IGNORE_OVERRUN counts */
+	uint32_t held;			/* CQEs that a poller may read in the ring, beside `cqe`: 0 or 1 */
+	uint32_t stamped;		/* 1: its CQEs have timestamps */
 	/* out */
 	uint32_t cq;
 	uint32_t cq_gen;
@@ -216,7 +218,7 @@ struct ctl_resize_cq {
 	uint32_t cqe;			/* at least 1, and what is not polled: else -EINVAL */
 	/* out: what is not polled stands in the new ring from 0 on; plx_cq_ctl.head is 0 */
 	uint32_t log2_size;
-	uint32_t reserved;
+	uint32_t held;			/* in: as at CREATE_CQ */
 	struct ctl_seg ring;
 };
 

@@ -7,6 +7,8 @@
 
 #include <time.h>
 
+#include "engine/core.h"
+
 #include <rte_cycles.h>
 
 static uint64_t
@@ -74,4 +76,16 @@ clock_refine(struct clock *k)
 	k->ns = clock_at(k, tsc);
 	k->tsc = tsc;
 	k->mult = rate(k, tsc, ns);
+}
+
+uint64_t
+eng_ticks(void)
+{
+	return rte_rdtsc();
+}
+
+uint32_t
+eng_tick_khz(const struct engine *e)
+{
+	return e->tick_khz;
 }

@@ -35,6 +35,13 @@ clock_at(const struct clock *k, uint64_t tsc)
 	return k->ns + (uint64_t)(((unsigned __int128)(uint64_t)ticks * k->mult) >> 32);
 }
 
+/* Ticks in a millisecond. */
+static inline uint32_t
+clock_khz(const struct clock *k)
+{
+	return (uint32_t)(((UINT64_C(1000000) << 32) + k->mult / 2) / k->mult);
+}
+
 /* Ticks in `ns`. */
 static inline uint64_t
 clock_ticks(const struct clock *k, uint64_t ns)

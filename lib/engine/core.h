@@ -168,6 +168,7 @@ struct engine {
 	void *arg;
 	struct core *core[ENG_MAX_CORES];
 	uint32_t num_cores;
+	uint32_t tick_khz;		/* of eng_ticks() */
 	bool inline_mode;
 	pid_t pid;
 };

@@ -299,6 +299,7 @@ eng_start(const struct eng_conf *conf, const struct mr_table *mrs, struct engine
 	if (conf->copies)
 		e->top->gathers = false;
 	clock_ready(&clock);
+	e->tick_khz = clock_khz(&clock);
 	rc = start_cores(e, conf, mrs, &clock, why, why_len);
 	if (rc < 0)
 		goto close_port;

@@ -64,6 +64,11 @@ void eng_exit(struct engine *e);
 /* After fork(), in the child: all that drives a core does nothing from now on. */
 void eng_forked(struct engine *e);
 
+/* The time stamp counter, which is also what a completion's timestamp is of, and its rate in kHz, as it
+ * was measured at the start. Any thread. */
+uint64_t eng_ticks(void);
+uint32_t eng_tick_khz(const struct engine *e);
+
 uint32_t eng_num_cores(const struct engine *e);
 /* NULL beyond the last one. */
 struct core *eng_core(struct engine *e, uint32_t index);

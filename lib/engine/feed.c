@@ -209,6 +209,8 @@ eng_feed_add(struct eng_feed *f, struct eng_cq *home, struct core *home_core, st
 {
 	memset(f, 0, sizeof(*f));
 	cq_init(&f->at.cq, ctl, ring, home->cq.log2_size, home->cq.limit);
+	f->at.cq.lossy = home->cq.lossy;
+	f->at.cq.clock = home->cq.clock;
 	ctl->arm = PLX_CQ_ARM_ANY;
 	f->at.feed = f;
 	f->end_home = (struct feed_end){ ctl, ring, f->at.cq.log2_size, 0 };

@@ -107,7 +107,7 @@ enum cq_push
 cq_push(struct cq *cq, const struct plx_cqe *cqe)
 {
 	if (cq->overflowed || full(cq))
-		return cq_end(cq);
+		return cq->lossy ? CQ_LOST : cq_end(cq);
 	publish(cq, cqe);
 	return take_arm(cq, cqe->solicited != 0) ? CQ_PUSHED_EVENT : CQ_PUSHED;
 }

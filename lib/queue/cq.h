@@ -19,7 +19,9 @@ struct cq {
 	uint32_t tail;			/* produced; never read back from the ring */
 	uint32_t head_seen;		/* polled, as last read from ctl */
 	bool overflowed;
+	bool lossy;			/* what finds no room is lost, and nothing ends of it */
 	bool event_due;			/* stands in the list of CQs that owe an event */
+	uint64_t (*clock)(void);	/* stamps its CQEs; NULL: nobody looks at their time */
 	struct list_node event_node;
 	struct list users;		/* the QPs that complete here (a node of theirs for each of their
 					 * queues): all of them end when it overflows (D-6) */
@@ -46,6 +48,7 @@ enum cq_push {
 	CQ_PUSHED_EVENT,		/* and the CQ was armed for it: it is now disarmed, an event is due */
 	CQ_OVERFLOW_FIRST,		/* no room, for the first time: raise CQ_ERR (D-6) */
 	CQ_OVERFLOW,
+	CQ_LOST,			/* no room, and the CQ is lossy */
 };
 
 /* Home core. Takes no more CQEs, as if it had overflowed. CQ_OVERFLOW_FIRST, or CQ_OVERFLOW when that

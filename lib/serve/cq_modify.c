@@ -32,9 +32,9 @@ serve_resize_cq(struct client *cl, struct ctl_resize_cq *m)
 	struct cqueue *cq = cq_get(cl, m->cq);
 	int rc;
 
-	if (!cq || m->cqe < 1 || m->cqe > MAX_CQE)
+	if (!cq || m->cqe < 1 || m->cqe > MAX_CQE || m->held > 1)
 		return -EINVAL;
-	m->log2_size = rings_log2(m->cqe);
+	m->log2_size = rings_log2(m->cqe + m->held);
 	rc = rings_new(&ring, sizeof(struct plx_cqe) << m->log2_size);
 	if (rc == 0)
 		rc = home_widen(cq, m->log2_size, spare);

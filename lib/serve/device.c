@@ -60,6 +60,7 @@ serve_query_device(struct client *cl, struct ctl_query_device *m)
 		.device_cap_flags = CAP_RC_RNR_NAK_GEN | CAP_SRQ_RESIZE | CAP_XRC,
 		.vendor_id = s->conf.vendor_id,
 		.vendor_part_id = s->conf.vendor_part_id,
+		.hca_core_clock = eng_tick_khz(s->eng),
 		.max_qp = MAX_QP,
 		.max_qp_wr = PLX_MAX_WR,
 		.max_sge = PLX_MAX_SGE,

@@ -123,11 +123,13 @@ cq_get(struct client *cl, uint32_t handle)
 	return cq && cq->client == cl ? cq : NULL;
 }
 
+enum { CQ_IGNORE_OVERRUN = 1 << 1 };	/* IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN */
+
 /* Rings and number of a new CQ. */
 static int
 cq_furnish(struct cqueue *cq, struct client *cl, struct ctl_create_cq *m)
 {
-	uint32_t log2_size = rings_log2(m->cqe), handle, gen;
+	uint32_t log2_size = rings_log2(m->cqe + m->held), handle, gen;
 	size_t ring = sizeof(struct plx_cqe) << log2_size;
 	struct plx_cqe *slots;
 	int rc = rings_new(&cq->rings, sizeof(struct plx_cq_ctl) + ring);
@@ -145,6 +147,8 @@ cq_furnish(struct cqueue *cq, struct client *cl, struct ctl_create_cq *m)
 	cq->e.cq.gen = m->cq_gen = gen;
 	cq->e.cq.async_fd = cl->async_fd;
 	cq->e.cq.event_fd = -1;
+	cq->e.cq.lossy = m->flags & CQ_IGNORE_OVERRUN;
+	cq->e.cq.clock = m->stamped ? eng_ticks : NULL;
 	m->log2_size = log2_size;
 	m->core = cq->home ? core_index(cq->home) : 0;
 	m->ctl = rings_seg(cq->rings.at, sizeof(struct plx_cq_ctl));
@@ -160,9 +164,9 @@ serve_create_cq(struct client *cl, struct ctl_create_cq *m)
 	int rc;
 
 	if (m->cqe < 1 || m->cqe > MAX_CQE || (m->channel && !ch) ||
-	    m->comp_vector >= eng_num_cores(cl->stack->eng))
+	    m->held > 1 || m->comp_vector >= eng_num_cores(cl->stack->eng))
 		return -EINVAL;
-	if (m->flags)
+	if (m->flags & ~(uint32_t)CQ_IGNORE_OVERRUN)
 		return -EOPNOTSUPP;
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)

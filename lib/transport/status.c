@@ -48,24 +48,24 @@ xport_cq_end(struct xport *x, struct cq *cq)
 	cq_overflowed(cq, x, cq_end(cq) == CQ_OVERFLOW_FIRST);
 }
 
-/* True: it is in the ring. */
-static bool
+/* It is in the ring, or not and the CQ is at its end, or it is lost and nothing else. */
+static enum cq_push
 deliver(struct xport *x, struct cq *cq, const struct plx_cqe *cqe)
 {
 	enum cq_push res = cq_push(cq, cqe);
 
 	if (res == CQ_PUSHED)
-		return true;
+		return res;
 	if (res == CQ_PUSHED_EVENT) {
 		if (!cq->event_due) {
 			cq->event_due = true;
 			list_push(&x->cq_events, &cq->event_node);
 		}
-		return true;
+		return res;
 	}
 	cnt_add(x->cnt, CNT_CQ_OVERFLOW, 1);
 	cq_overflowed(cq, x, res == CQ_OVERFLOW_FIRST);
-	return false;
+	return res;
 }
 
 void
@@ -77,14 +77,19 @@ xport_forward(struct xport *x, struct cq *cq, const struct plx_cqe *cqe)
 static void
 push(struct qp *qp, struct xport *x, struct cq *cq, struct plx_cqe *cqe)
 {
+	enum cq_push res;
+
 	cqe->qp_num = qp->conf.qpn;
 	cqe->qp = qp->conf.handle;
 	cqe->qp_gen = qp->conf.gen;
 	if (cqe->status != WC_SUCCESS)
 		cqe->solicited = 1;	/* D-4: any error wakes */
-	if (deliver(x, cq, cqe)) {
+	if (__builtin_expect(cq->clock != NULL, 0))
+		cqe->timestamp = cq->clock();
+	res = deliver(x, cq, cqe);
+	if (res <= CQ_PUSHED_EVENT) {
 		cnt_add(x->cnt, CNT_CQE, 1);
-	} else if (qp->state != QPS_ERR) {
+	} else if (res != CQ_LOST && qp->state != QPS_ERR) {
 		qp->fatal = true;
 		qp_kick(qp, x);
 	}

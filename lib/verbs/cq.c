@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where do completions go? Completion queues; control verbs, on application threads. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "verbs/verbs_priv.h"
 
@@ -48,6 +47,7 @@ cq_map(struct verbs_ctx *ctx, struct verbs_cq *cq, const struct ctl_create_cq *m
 	pub->ring = ctx->backend->map(ctx->client.handle, &msg->ring);
 	if (!pub->ctl || !pub->ring || msg->log2_size > 31)
 		return -ENOMEM;
+	pub->cur = pub->ring;
 	pub->log2_size = msg->log2_size;
 	pub->gen = msg->cq_gen;
 	if (msg->core < ctx->pub.num_cores && ctx->pub.core[msg->core].drive)
@@ -65,24 +65,45 @@ cq_fill(struct ibv_cq *c, struct ibv_context *context, const struct ctl_create_c
 	pthread_cond_init(&c->cond, NULL);
 }
 
+static struct verbs_cq *
+cq_new(struct ibv_pd *parent)
+{
+	bool theirs;
+	struct verbs_cq *cq = verbs_pd_new(parent, sizeof(*cq), _Alignof(struct verbs_cq), PLX_RESOURCE_CQ,
+					   &theirs);
+
+	if (!cq)
+		return NULL;
+	cq->parent = parent;
+	cq->theirs = theirs;
+	return cq;
+}
+
+static void
+cq_memory_free(struct verbs_cq *cq)
+{
+	verbs_pd_free(cq->parent, cq, PLX_RESOURCE_CQ, cq->theirs);
+}
+
 static void
 cq_free(struct verbs_cq *cq)
 {
 	pthread_cond_destroy(&cq->pub.v.cq.cond);
 	pthread_mutex_destroy(&cq->pub.v.cq.mutex);
-	free(cq);
+	cq_memory_free(cq);
 }
 
 static int
-cq_create(struct verbs_ctx *ctx, struct ctl_create_cq *msg, struct verbs_cq **out)
+cq_create(struct verbs_ctx *ctx, struct ibv_pd *parent, struct ctl_create_cq *msg, struct verbs_cq **out)
 {
 	struct ibv_context *context = &ctx->pub.vctx.context;
-	struct verbs_cq *cq = calloc(1, sizeof(*cq));
+	struct verbs_cq *cq = cq_new(parent);
 	struct ctl_destroy_cq undo;
 	int err = cq ? verbs_call(context, CTL_CREATE_CQ, msg) : -ENOMEM;
 
 	if (err) {
-		free(cq);
+		if (cq)
+			cq_memory_free(cq);
 		return err;
 	}
 	cq_fill(&cq->pub.v.cq, context, msg);
@@ -99,35 +120,50 @@ cq_create(struct verbs_ctx *ctx, struct ctl_create_cq *msg, struct verbs_cq **ou
 	return 0;
 }
 
+int
+verbs_cq_make(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr, struct ctl_create_cq *msg,
+	      struct verbs_cq **out)
+{
+	struct verbs_ctx *ctx = verbs_ctx_of(context);
+	struct ibv_comp_channel *channel = attr->channel;
+	int err;
+
+	if (attr->cqe < 1 || attr->cqe > ctx->limits.max_cqe ||
+	    attr->comp_vector >= (uint32_t)context->num_comp_vectors ||
+	    (channel && channel->context != context))
+		return -EINVAL;
+	msg->cqe = attr->cqe;
+	msg->channel = channel ? ((struct verbs_channel *)channel)->handle : 0;
+	msg->comp_vector = attr->comp_vector;
+	err = cq_create(ctx, attr->parent_domain, msg, out);
+	if (err)
+		return err;
+	(*out)->pub.v.cq.channel = channel;
+	(*out)->pub.v.cq.cq_context = attr->cq_context;
+	if (channel)
+		__atomic_fetch_add(&channel->refcnt, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
 struct ibv_cq *
 plx_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 	      struct ibv_comp_channel *channel, int comp_vector)
 {
-	struct verbs_ctx *ctx = verbs_ctx_of(context);
-	struct ctl_create_cq msg = {
+	/* what is below 0 is above every limit */
+	const struct ibv_cq_init_attr_ex attr = {
 		.cqe = (uint32_t)cqe,
-		.channel = channel ? ((struct verbs_channel *)channel)->handle : 0,
+		.cq_context = cq_context,
+		.channel = channel,
 		.comp_vector = (uint32_t)comp_vector,
 	};
+	struct ctl_create_cq msg = { 0 };
 	struct verbs_cq *cq;
-	int err = 0;
+	int err = verbs_cq_make(context, &attr, &msg, &cq);
 
-	if (cqe < 1 || (uint32_t)cqe > ctx->limits.max_cqe)
-		err = -EINVAL;
-	if (comp_vector < 0 || comp_vector >= context->num_comp_vectors)
-		err = -EINVAL;
-	if (channel && channel->context != context)
-		err = -EINVAL;
-	if (!err)
-		err = cq_create(ctx, &msg, &cq);
 	if (err) {
 		errno = -err;
 		return NULL;
 	}
-	cq->pub.v.cq.channel = channel;
-	cq->pub.v.cq.cq_context = cq_context;
-	if (channel)
-		__atomic_fetch_add(&channel->refcnt, 1, __ATOMIC_RELAXED);
 	return &cq->pub.v.cq;
 }
 
@@ -137,7 +173,8 @@ plx_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
 	struct verbs_ctx *ctx = verbs_ctx_of(ibcq->context);
 	struct plx_cq *cq = &verbs_cq_of(ibcq)->pub;
-	struct ctl_resize_cq msg = { .cq = ibcq->handle, .cqe = (uint32_t)cqe };
+	struct ctl_resize_cq msg = { .cq = ibcq->handle, .cqe = (uint32_t)cqe,
+				     .held = verbs_cq_of(ibcq)->extended };
 	int err;
 
 	if (ctx->pub.refuse)	/* first: in a forked child nobody may be there to unlock */
@@ -148,6 +185,7 @@ plx_resize_cq(struct ibv_cq *ibcq, int cqe)
 	err = verbs_call(ibcq->context, CTL_RESIZE_CQ, &msg);
 	if (!err) {
 		cq->ring = ctx->backend->map(ctx->client.handle, &msg.ring);
+		cq->cur = cq->ring;
 		cq->log2_size = msg.log2_size;
 		cq->head = 0;
 		ibcq->cqe = cqe;

@@ -43,7 +43,9 @@ verbs_ops_fill(struct verbs_context *vctx)
 	vctx->query_port = verbs_query_port;
 	vctx->query_device_ex = verbs_query_device_ex;
 	vctx->create_qp_ex = plx_create_qp_ex;
+	vctx->create_cq_ex = plx_create_cq_ex;
 	vctx->modify_cq = plx_modify_cq;
+	vctx->query_rt_values = plx_query_rt_values_ex;
 	vctx->create_srq_ex = plx_create_srq_ex;
 	vctx->get_srq_num = plx_get_srq_num;
 	vctx->open_qp = plx_open_qp;
@@ -90,4 +92,27 @@ verbs_wr_fill(struct ibv_qp_ex *ex)
 	ex->wr_set_xrc_srqn = plx_wr_set_xrc_srqn;
 	ex->wr_send_tso = no_send_tso;
 	__plx_qp_of(&ex->qp_base)->v.later.wr_flush = plx_wr_flush;
+}
+
+void
+verbs_cq_ops_fill(struct ibv_cq_ex *cq)
+{
+	cq->start_poll = plx_start_poll;
+	cq->next_poll = plx_next_poll;
+	cq->end_poll = plx_end_poll;
+	cq->read_opcode = plx_wc_read_opcode;
+	cq->read_vendor_err = plx_wc_read_vendor_err;
+	cq->read_byte_len = plx_wc_read_byte_len;
+	cq->read_imm_data = plx_wc_read_imm_data;	/* of an invalidated rkey, too */
+	cq->read_qp_num = plx_wc_read_qp_num;
+	cq->read_src_qp = plx_wc_read_src_qp;
+	cq->read_wc_flags = plx_wc_read_wc_flags;
+	cq->read_slid = plx_wc_read_slid;
+	cq->read_sl = plx_wc_read_sl;
+	cq->read_dlid_path_bits = plx_wc_read_dlid_path_bits;
+	cq->read_completion_ts = plx_wc_read_completion_ts;
+	cq->read_completion_wallclock_ns = plx_wc_read_completion_wallclock_ns;
+	cq->read_cvlan = plx_wc_read_cvlan;
+	cq->read_flow_tag = plx_wc_read_flow_tag;
+	cq->read_tm_info = plx_wc_read_tm_info;
 }

@@ -98,6 +98,9 @@ struct verbs_channel {
 
 struct verbs_cq {
 	struct plx_cq pub;
+	bool extended;			/* made by plx_create_cq_ex() */
+	bool theirs;			/* its memory is of the program's allocator */
+	struct ibv_pd *parent;		/* domain on which it was made, or NULL */
 	uint32_t comp_delivered;
 	uint32_t async_delivered;
 };
@@ -218,6 +221,14 @@ void verbs_attr_from_ctl(const struct ctl_qp_attr *attr, struct ibv_qp_attr *out
 
 struct verbs_cq *verbs_cq_find(struct verbs_ctx *ctx, uint32_t handle, uint32_t gen);
 
+/* What both ways to make one have in common: attr without wc_flags, comp_mask and flags, and parent_domain
+ * NULL without one; `msg` comes with what is the caller's own. 0 or -errno. */
+int verbs_cq_make(struct ibv_context *context, const struct ibv_cq_init_attr_ex *attr,
+		  struct ctl_create_cq *msg, struct verbs_cq **out);
+
+/* clock.c: the time stamp counter, which the cores read too. */
+uint64_t verbs_ticks(void);
+
 /* srq.c */
 
 struct verbs_srq *verbs_srq_find(struct verbs_ctx *ctx, uint32_t handle, uint32_t gen);
@@ -234,5 +245,7 @@ int verbs_query_device_ex(struct ibv_context *context,
 void verbs_ops_fill(struct verbs_context *vctx);
 /* And through a QP. */
 void verbs_wr_fill(struct ibv_qp_ex *ex);
+/* And those that they call through an extended CQ: all of them, whatever its wc_flags. */
+void verbs_cq_ops_fill(struct ibv_cq_ex *cq);
 
 #endif

@@ -30,6 +30,8 @@ static const struct row {
 	ROW(open_device_version, "__plx_open_device", EPROTO),
 	ROW(query_device, "plx_query_device", 0),
 	ROW(query_device_ex, "plx_query_device_ex", 0),
+	ROW(query_rt_values_ex, "plx_query_rt_values_ex", 0),
+	ROW(wallclock, "__plx_wallclock_ns", 0),
 	ROW(query_port, "plx_query_port", 0),
 	ROW(query_gid, "plx_query_gid", 0),
 	ROW(query_gid_ex, "plx_query_gid_ex", ENODATA, EOPNOTSUPP),
@@ -60,6 +62,7 @@ static const struct row {
 	ROW(create_comp_channel, "plx_create_comp_channel", 0),
 	ROW(destroy_comp_channel, "plx_destroy_comp_channel", EBUSY),
 	ROW(create_cq, "plx_create_cq", 0),
+	ROW(create_cq_ex, "plx_create_cq_ex", EOPNOTSUPP),
 	ROW(resize_cq, "plx_resize_cq", 0),
 	ROW(modify_cq, "plx_modify_cq", 0),
 	ROW(destroy_cq, "plx_destroy_cq", EBUSY),
@@ -91,13 +94,18 @@ static const struct row {
 	ROW(post_recv, "plx_post_recv", 0),
 	ROW(post_srq_recv, "plx_post_srq_recv", 0),
 	ROW(poll_cq, "plx_poll_cq", 0),
+	ROW(poll_extended, "plx_start_poll plx_next_poll plx_end_poll plx_wc_read_opcode "
+	    "plx_wc_read_vendor_err plx_wc_read_byte_len plx_wc_read_imm_data plx_wc_read_invalidated_rkey "
+	    "plx_wc_read_qp_num plx_wc_read_src_qp plx_wc_read_wc_flags plx_wc_read_slid plx_wc_read_sl "
+	    "plx_wc_read_dlid_path_bits plx_wc_read_completion_ts plx_wc_read_completion_wallclock_ns "
+	    "plx_wc_read_cvlan plx_wc_read_flow_tag plx_wc_read_tm_info", ENOENT),
 	ROW(req_notify_cq, "plx_req_notify_cq", 0),
 	ROW(get_cq_event, "plx_get_cq_event plx_ack_cq_events", EAGAIN),
 	ROW(get_async_event, "plx_get_async_event plx_ack_async_event", EAGAIN),
 #undef ROW
 };
 #define NUM_ROWS (sizeof(rows) / sizeof(rows[0]))
-#define NUM_DATA 8		/* the last ones: called more often */
+#define NUM_DATA 9		/* the last ones: called more often */
 
 static bool
 has_row(const char *function)

@@ -142,6 +142,34 @@ call_poll_cq(void)
 	return n < 0 ? -n : n <= (want > 0 ? want : 0) ? 0 : NO_ERRNO;
 }
 
+/* Looks at some, asks each for all that it has, and may leave in the middle. */
+int
+call_poll_extended(void)
+{
+	struct ibv_poll_cq_attr attr = { .comp_mask = one_in(16) };
+	struct ibv_cq *plain = pick(CQ);
+	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)plain;
+	struct ibv_wc_tm_info tm;
+	uint64_t sum = 0;
+	int err;
+
+	NEED(plain && verbs_cq_of(plain)->extended);
+	err = one_in(2) ? plx_start_poll(cq, &attr) : cq->start_poll(cq, &attr);
+	if (err)
+		return err;
+	do {
+		sum += (uint64_t)plx_wc_read_opcode(cq) + plx_wc_read_vendor_err(cq) + plx_wc_read_byte_len(cq);
+		sum += plx_wc_read_imm_data(cq) + plx_wc_read_invalidated_rkey(cq) + plx_wc_read_qp_num(cq);
+		sum += plx_wc_read_src_qp(cq) + plx_wc_read_wc_flags(cq) + plx_wc_read_slid(cq);
+		sum += plx_wc_read_completion_ts(cq) + plx_wc_read_completion_wallclock_ns(cq);
+		sum += plx_wc_read_sl(cq) + plx_wc_read_dlid_path_bits(cq) + plx_wc_read_cvlan(cq);
+		plx_wc_read_tm_info(cq, &tm);
+		sum += plx_wc_read_flow_tag(cq) + tm.tag + tm.priv;
+	} while (!one_in(8) && cq->next_poll(cq) == 0);
+	plx_end_poll(cq);
+	return sum && cq->status > IBV_WC_TM_RNDV_INCOMPLETE ? NO_ERRNO : 0;
+}
+
 int
 call_req_notify_cq(void)
 {

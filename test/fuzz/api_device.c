@@ -76,6 +76,22 @@ call_query_device_ex(void)
 }
 
 int
+call_query_rt_values_ex(void)
+{
+	struct ibv_values_ex values = { .comp_mask = one_in(2) ? rnd_word() : 1 };
+
+	api.wrong = values.comp_mask > 1;
+	return plx_query_rt_values_ex(api.ctx, &values);
+}
+
+int
+call_wallclock(void)
+{
+	(void)__plx_wallclock_ns(api.ctx, rnd64());
+	return 0;
+}
+
+int
 call_query_port(void)
 {
 	struct ibv_port_attr attr;

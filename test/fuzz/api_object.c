@@ -202,6 +202,29 @@ call_create_cq(void)
 }
 
 int
+call_create_cq_ex(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = one_in(4) ? rnd_word() : 1 + below(200), .cq_context = &api,
+		.channel = one_in(2) ? pick_use(CHANNEL) : NULL,
+		.comp_vector = one_in(8) ? rnd_word() : 0,
+		.wc_flags = one_in(8) ? rnd64() : below(128), .comp_mask = one_in(8) ? rnd_word() : below(4),
+		.flags = one_in(8) ? rnd_word() : below(4),
+	};
+	bool wrong = attr.channel && api.wrong;
+	struct ibv_cq_ex *cq;
+
+	ROOM(CQ);
+	api.wrong = false;
+	attr.parent_domain = pick_use(PD);
+	if (!(attr.comp_mask & IBV_CQ_INIT_ATTR_MASK_PD))
+		api.wrong = false;
+	api.wrong |= wrong;
+	cq = plx_create_cq_ex(api.ctx, &attr);
+	return made(CQ, cq);
+}
+
+int
 call_resize_cq(void)
 {
 	struct ibv_cq *cq = pick_any(CQ);

@@ -191,6 +191,31 @@ cq_move__empty_stays_empty(void)
 	}
 }
 
+/* What finds no room is lost; what is there stays, and there is room again once it is polled. */
+static void
+cq_push__lossy(void)
+{
+	uint64_t id;
+
+	set_up(SIZE);
+	cq.lossy = true;
+	for (uint64_t n = 0; n < SIZE; n++)
+		CHECK_EQ(push(n, 0), CQ_PUSHED);
+	CHECK_EQ(push(100, 0), CQ_LOST);
+	CHECK_EQ(push(101, 1), CQ_LOST);
+	CHECK_EQ(ctl.overflow, 0);
+	CHECK(poll_one(&id));
+	CHECK_EQ(id, 0);
+	CHECK_EQ(push(102, 0), CQ_PUSHED);
+	for (uint64_t n = 1; n < SIZE; n++) {
+		CHECK(poll_one(&id));
+		CHECK_EQ(id, n);
+	}
+	CHECK(poll_one(&id));
+	CHECK_EQ(id, 102);
+	CHECK(!poll_one(&id));
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(cq_move__keeps_what_is_not_polled),
 	CHECK_CASE(cq_move__as_asked_not_as_rounded),
@@ -200,6 +225,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(cq_push__arm_is_one_shot),
 	CHECK_CASE(cq_push__arm_solicited),
 	CHECK_CASE(cq_push__wild_head_overwrites_nothing),
+	CHECK_CASE(cq_push__lossy),
 };
 
 CHECK_MAIN(cases)

@@ -157,7 +157,7 @@ check_events(const struct scene *s)
 static void
 check_small(const struct scene *s)
 {
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 };
 
 	for (uint64_t i = 0; i < ROOM; i++) {
 		CHECK_EQ(ibv_poll_cq(s->small, 1, &wc), 1);

@@ -107,7 +107,7 @@ query_device(struct ctl_query_device *d)
 		.max_inline_data = PLX_MAX_INLINE, .max_cq = MOCK_MAX, .max_cqe = 4194303,
 		.max_mr = 1024, .max_pd = 1024, .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 16,
 		.max_res_rd_atom = 1024, .atomic_cap = IBV_ATOMIC_GLOB, .max_pkeys = 1,
-		.phys_port_cnt = 1, .num_comp_vectors = 1,
+		.phys_port_cnt = 1, .num_comp_vectors = 1, .hca_core_clock = 1000000,
 	};
 	return 0;
 }
@@ -177,7 +177,7 @@ create_cq(struct ctl_create_cq *m)
 		if (cq->used)
 			continue;
 		*cq = (struct mock_cq){ .used = true, .gen = cq->gen + 1, .channel = m->channel,
-					.log2_size = log2_up(m->cqe) };
+					.log2_size = log2_up(m->cqe + m->held) };
 		cq->ctl = calloc(1, sizeof(*cq->ctl));
 		cq->ring = calloc(1u << cq->log2_size, sizeof(*cq->ring));
 		m->cq = i;

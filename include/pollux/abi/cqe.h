@@ -29,11 +29,13 @@ struct plx_cqe {
 	uint32_t qp;		/* QP handle */
 	uint32_t qp_gen;	/* its generation: a CQE of a destroyed QP must not touch its successor */
 	uint32_t wq_head;	/* the queue's slots are free up to this counter once this is polled */
-	uint32_t pad[3];
+	uint32_t pad;
+	uint64_t timestamp;	/* ticks of the time stamp counter; of a CQ that was made to have them */
 	uint32_t solicited;	/* 1: a receive with the SE bit, or an error: wakes PLX_CQ_ARM_SOLICITED */
 	uint32_t phase;
 };
 PLX_ABI_ASSERT(sizeof(struct plx_cqe) == 64, "one line");
+PLX_ABI_ASSERT(__builtin_offsetof(struct plx_cqe, timestamp) == 48, "no hole but `pad`");
 
 static inline uint32_t
 plx_cqe_phase(uint32_t n, uint32_t log2_size)
