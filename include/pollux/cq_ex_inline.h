@@ -18,7 +18,7 @@
 #ifndef POLLUX_CQ_EX_INLINE_H
 #define POLLUX_CQ_EX_INLINE_H
 
-#include <pollux/verbs_inline.h>
+#include <pollux/poll_inline.h>
 
 static inline struct plx_cq *
 __plx_cq_ex_of(struct ibv_cq_ex *cq)

@@ -331,7 +331,7 @@ int plx_query_ece(struct ibv_qp *qp, struct ibv_ece *ece);
 int plx_resolve_eth_l2_from_gid(struct ibv_context *context, struct ibv_ah_attr *attr,
 				uint8_t eth_mac[ETHERNET_LL_SIZE], uint16_t *vid);
 
-/* ---- inline: verbs_inline.h, recv_inline.h, cq_ex_inline.h and wr_inline.h document them ---- */
+/* ---- inline: *_inline.h document them ---- */
 
 PLX_INLINE struct ibv_context *plx_open_device(struct ibv_device *device);
 PLX_INLINE int plx_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
@@ -400,6 +400,7 @@ plx_open_device(struct ibv_device *device)
 }
 
 #include <pollux/verbs_inline.h>
+#include <pollux/poll_inline.h>
 #include <pollux/recv_inline.h>
 #include <pollux/wr_inline.h>
 #include <pollux/cq_ex_inline.h>

@@ -158,7 +158,8 @@ call_poll_extended(void)
 	if (err)
 		return err;
 	do {
-		sum += (uint64_t)plx_wc_read_opcode(cq) + plx_wc_read_vendor_err(cq) + plx_wc_read_byte_len(cq);
+		sum += (uint64_t)plx_wc_read_opcode(cq) + plx_wc_read_vendor_err(cq);
+		sum += plx_wc_read_byte_len(cq);
 		sum += plx_wc_read_imm_data(cq) + plx_wc_read_invalidated_rkey(cq) + plx_wc_read_qp_num(cq);
 		sum += plx_wc_read_src_qp(cq) + plx_wc_read_wc_flags(cq) + plx_wc_read_slid(cq);
 		sum += plx_wc_read_completion_ts(cq) + plx_wc_read_completion_wallclock_ns(cq);

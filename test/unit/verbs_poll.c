@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From ring slot to work completion: include/pollux/verbs_inline.h, the polling half, and who is driven. */
+/* From ring slot to work completion: include/pollux/poll_inline.h, and who is driven. */
 #include "check.h"
 #include "verbs_world.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* From work request to ring slot: include/pollux/verbs_inline.h, the posting half. */
+/* From work request to ring slot: include/pollux/verbs_inline.h. */
 #include "check.h"
 #include "verbs_world.h"
 
