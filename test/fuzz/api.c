@@ -88,7 +88,8 @@ static const struct row {
 	ROW(build, "plx_wr_start plx_wr_abort plx_wr_complete plx_wr_send plx_wr_send_imm plx_wr_send_inv "
 	    "plx_wr_rdma_write plx_wr_rdma_write_imm plx_wr_rdma_read plx_wr_atomic_cmp_swp "
 	    "plx_wr_atomic_fetch_add plx_wr_atomic_write plx_wr_local_inv plx_wr_bind_mw plx_wr_flush "
-	    "plx_wr_set_sge plx_wr_set_sge_list plx_wr_set_inline_data plx_wr_set_inline_data_list plx_wr_set_ud_addr "
+	    "plx_wr_set_sge plx_wr_set_sge_list plx_wr_set_inline_data plx_wr_set_inline_data_list "
+	    "plx_wr_set_ud_addr "
 	    "plx_wr_set_xrc_srqn", 0),
 	ROW(post_send, "plx_post_send", 0),
 	ROW(post_recv, "plx_post_recv", 0),

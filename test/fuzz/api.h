@@ -71,16 +71,15 @@ void *other_object(enum kind kind);	/* NULL: it has none of these */
  * what it failed with, or SKIP. */
 #define API_CALLS(X) \
 	X(get_device_list) X(get_device_info) X(open_device) X(open_device_version) X(query_device) \
-	X(query_device_ex) X(query_rt_values_ex) X(wallclock) X(query_port) X(query_gid) \
-	X(query_gid_ex) X(query_gid_ex_sized) X(query_gid_table) X(query_gid_table_sized) X(query_pkey) X(get_pkey_index) X(names) X(rates) \
-	X(fork_init) X(absent) X(init_ah_from_wc) \
-	X(alloc_pd) X(dealloc_pd) X(alloc_td) X(dealloc_td) X(alloc_parent_domain) X(reg_mr) X(reg_mr_iova) \
-	X(reg_mr_iova2) X(rereg_mr) X(dereg_mr) X(open_xrcd) X(close_xrcd) X(create_comp_channel) \
-	X(destroy_comp_channel) X(create_cq) X(create_cq_ex) X(resize_cq) X(modify_cq) X(destroy_cq) \
-	X(create_srq) X(create_srq_ex) X(get_srq_num) X(modify_srq) X(query_srq) X(destroy_srq) X(create_ah) \
-	X(create_ah_from_wc) X(destroy_ah) \
-	X(create_qp) X(create_qp_ex) X(open_qp) X(modify_qp) X(query_qp) X(explain_qp) X(query_qp_about) \
-	X(destroy_qp) X(attach_mcast) X(detach_mcast) \
+	X(query_device_ex) X(query_rt_values_ex) X(wallclock) X(query_port) X(query_gid) X(query_gid_ex) \
+	X(query_gid_ex_sized) X(query_gid_table) X(query_gid_table_sized) X(query_pkey) X(get_pkey_index) \
+	X(names) X(rates) X(fork_init) X(absent) X(init_ah_from_wc) X(alloc_pd) X(dealloc_pd) X(alloc_td) \
+	X(dealloc_td) X(alloc_parent_domain) X(reg_mr) X(reg_mr_iova) X(reg_mr_iova2) X(rereg_mr) \
+	X(dereg_mr) X(open_xrcd) X(close_xrcd) X(create_comp_channel) X(destroy_comp_channel) \
+	X(create_cq) X(create_cq_ex) X(resize_cq) X(modify_cq) X(destroy_cq) X(create_srq) \
+	X(create_srq_ex) X(get_srq_num) X(modify_srq) X(query_srq) X(destroy_srq) X(create_ah) \
+	X(create_ah_from_wc) X(destroy_ah) X(create_qp) X(create_qp_ex) X(open_qp) X(modify_qp) \
+	X(query_qp) X(explain_qp) X(query_qp_about) X(destroy_qp) X(attach_mcast) X(detach_mcast) \
 	X(build) X(post_send) X(post_recv) X(post_srq_recv) X(poll_cq) X(poll_extended) X(req_notify_cq) \
 	X(get_cq_event) X(get_async_event)
 #define API_DECLARE(name) int call_##name(void);
