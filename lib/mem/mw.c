@@ -138,7 +138,8 @@ may_bind(const struct mw *mw, const struct mw_bind *b)
 {
 	if (mw->closed)
 		return MEM_BAD_KEY;
-	if (b->access & ~(uint32_t)(RIGHTS_REMOTE | MEM_ZERO_BASED))
+	/* programs ask for LOCAL_WRITE too, which means nothing here: a window's key is no lkey */
+	if (b->access & ~(uint32_t)(RIGHTS_REMOTE | MEM_ZERO_BASED | MEM_LOCAL_WRITE))
 		return MEM_BAD_ACCESS;
 	if (mw->type == MW_TYPE_1)
 		return b->access & MEM_ZERO_BASED ? MEM_BAD_ACCESS : MEM_OK;

@@ -61,7 +61,7 @@ void mw_user_end(struct mw_user *u);
 struct mw_bind {
 	uint32_t key;		/* which window, and the tag that it has from now on (F19) */
 	uint32_t lkey;		/* of the region */
-	uint32_t access;	/* REMOTE_... and ZERO_BASED of enum mem_access */
+	uint32_t access;	/* REMOTE_... and ZERO_BASED of enum mem_access; LOCAL_WRITE gives nothing */
 	uint64_t va, length;	/* 0 bytes: type 1 is bound to nothing */
 };
 
