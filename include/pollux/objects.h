@@ -98,6 +98,7 @@ struct plx_qp {
 	uint32_t xrc_opcodes;		/* the same of an XRC initiator, whose `opcodes` is 0 */
 	uint32_t dgram_opcodes;		/* and of a QP that sends datagrams, likewise */
 	uint32_t msg_max;		/* bytes of one message: of a datagram the port's active MTU */
+	uint32_t local_opcodes;		/* those that go to no peer, of a QP of any type */
 	uint32_t wr_opcodes;		/* bit n: IBV_WR_n may be built: of the type, and asked for */
 	struct plx_wr_build build;
 	struct plx_wq sq;

@@ -37,6 +37,9 @@
 #define ibv_reg_mr_iova plx_reg_mr_iova
 #define ibv_reg_mr_iova2 plx_reg_mr_iova2
 #define ibv_dereg_mr plx_dereg_mr
+#define ibv_alloc_mw plx_alloc_mw
+#define ibv_dealloc_mw plx_dealloc_mw
+#define ibv_bind_mw plx_bind_mw
 #define ibv_open_xrcd plx_open_xrcd
 #define ibv_close_xrcd plx_close_xrcd
 #define ibv_create_comp_channel plx_create_comp_channel

@@ -119,8 +119,8 @@ struct ibv_pd *plx_alloc_parent_domain(struct ibv_context *context,
 /*
  * Any memory. Optional access bits (IBV_ACCESS_OPTIONAL_RANGE) are accepted. NULL: errno EINVAL
  * (length 0, range past the end of the address space, REMOTE_WRITE or REMOTE_ATOMIC without
- * LOCAL_WRITE, unknown bits), EFAULT (not mapped), EOPNOTSUPP (ON_DEMAND,
- * MW_BIND), ENOMEM.
+ * LOCAL_WRITE, unknown bits), EFAULT (not mapped), EOPNOTSUPP (ON_DEMAND),
+ * ENOMEM.
  */
 struct ibv_mr *plx_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access);
 /* `iova` is the address by which WRs and peers name the first byte. */
@@ -128,8 +128,27 @@ struct ibv_mr *plx_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uin
 			       int access);
 struct ibv_mr *plx_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				unsigned int access);
-/* When it returns nobody can reach the memory by the MR any more. */
+/* When it returns nobody can reach the memory by the MR any more. EBUSY: a window is bound to it, and nothing
+ * has changed. */
 int plx_dereg_mr(struct ibv_mr *mr);
+
+/*
+ * A memory window, bound to nothing. IBV_MW_TYPE_1 is bound by plx_bind_mw() and reached through every QP
+ * of the PD; IBV_MW_TYPE_2 (2B) is bound by IBV_WR_BIND_MW and reached through the QP that did that, until
+ * IBV_WR_LOCAL_INV, or a SEND with invalidate of the peer. NULL: errno EINVAL (another type), ENOMEM.
+ */
+struct ibv_mw *plx_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
+/* Bound or not. When it returns nobody can reach memory by it any more. */
+int plx_dealloc_mw(struct ibv_mw *mw);
+/*
+ * Posts the bind of a window of type 1 to the send queue of an RC, UC or XRC_SEND QP of its PD; mw->rkey is
+ * its new key, by which no access succeeds before the bind is done, and by the old one none after. The MR
+ * needs IBV_ACCESS_MW_BIND, and IBV_ACCESS_LOCAL_WRITE for writes and atomics; a length of 0, without an MR,
+ * binds it to nothing. What cannot be bound completes with IBV_WC_MW_BIND_ERR. EINVAL: type 2, the QP's type
+ * or state, or bytes without an MR; EPERM: an MR of another PD; ENOMEM: the queue is full; EIO: in a forked
+ * child. Any thread.
+ */
+int plx_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *mw_bind);
 
 /* ---- XRC domains ---- */
 
@@ -400,6 +419,7 @@ plx_open_device(struct ibv_device *device)
 }
 
 #include <pollux/verbs_inline.h>
+#include <pollux/local_inline.h>
 #include <pollux/poll_inline.h>
 #include <pollux/recv_inline.h>
 #include <pollux/wr_inline.h>

@@ -285,6 +285,18 @@ __plx_send_xrc(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr, u
 	return 0;
 }
 
+/* local_inline.h: the same for what has no packet. */
+static inline int __plx_send_local(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr);
+
+/* Those that are not a connected peer's. */
+static inline int
+__plx_send_other(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr, uint32_t op)
+{
+	if (op & qp->local_opcodes)
+		return __plx_send_local(qp, tail, wr);
+	return qp->xrc_opcodes ? __plx_send_xrc(qp, tail, wr, op) : __plx_send_dgram(qp, tail, wr, op);
+}
+
 /* Writes WQE number `tail`. 0, EINVAL, or ENOMEM when the queue is full. */
 static inline int
 __plx_send_one(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
@@ -293,8 +305,7 @@ __plx_send_one(struct plx_qp *qp, uint32_t tail, const struct ibv_send_wr *wr)
 	int err;
 
 	if (__plx_unlikely(!(op & qp->opcodes)))
-		return qp->xrc_opcodes ? __plx_send_xrc(qp, tail, wr, op) :
-					 __plx_send_dgram(qp, tail, wr, op);
+		return __plx_send_other(qp, tail, wr, op);
 	err = __plx_send_check(qp, wr, op);
 	if (__plx_unlikely(err))
 		return err;

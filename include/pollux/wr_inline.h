@@ -234,14 +234,6 @@ __plx_wr_local(struct plx_qp *qp)
 	qp->build.missing = 0;
 }
 
-static inline int
-__plx_bind_fits(const struct plx_qp *qp, const struct ibv_mw *mw, uint32_t rkey,
-		const struct ibv_mw_bind_info *info)
-{
-	return mw && mw->type == IBV_MW_TYPE_2 && (mw->rkey ^ rkey) < 256 && info && info->mr &&
-	       mw->pd->handle == qp->v.qp.pd->handle && info->mr->pd->handle == qp->v.qp.pd->handle;
-}
-
 PLX_INLINE void
 plx_wr_local_inv(struct ibv_qp_ex *ex, uint32_t invalidate_rkey)
 {
@@ -266,10 +258,7 @@ plx_wr_bind_mw(struct ibv_qp_ex *ex, struct ibv_mw *mw, uint32_t rkey,
 		__plx_wr_fail(qp, EINVAL);
 		return;
 	}
-	__plx_wr_remote(wqe, rkey, bind_info->addr);
-	wqe->bind.length = bind_info->length;
-	wqe->bind.lkey = bind_info->mr->lkey;
-	wqe->bind.access = bind_info->mw_access_flags;
+	__plx_bind_put(wqe, rkey, bind_info);
 	__plx_wr_local(qp);
 }
 

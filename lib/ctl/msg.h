@@ -24,6 +24,8 @@
 	X(DESTROY_AH, ctl_destroy_ah, "free an address handle; returns when no core can touch it any more") \
 	X(REG_MR, ctl_reg_mr, "register memory") \
 	X(DEREG_MR, ctl_dereg_mr, "deregister memory; returns when no core can touch it any more") \
+	X(ALLOC_MW, ctl_mw, "make a memory window") \
+	X(DEALLOC_MW, ctl_mw, "free a memory window; returns when no core can touch it any more") \
 	X(OPEN_XRCD, ctl_xrcd, "open an XRC domain, or make one") \
 	X(CLOSE_XRCD, ctl_xrcd, "close an XRC domain; EBUSY while a QP or SRQ of this opening is there") \
 	X(CREATE_CHANNEL, ctl_channel, "make a completion channel") \
@@ -177,8 +179,17 @@ struct ctl_reg_mr {
 };
 
 struct ctl_dereg_mr {
-	uint32_t mr;			/* in */
+	uint32_t mr;			/* in; -EBUSY: a window is bound to it */
 	uint32_t reserved;
+};
+
+struct ctl_mw {
+	/* in of ALLOC */
+	uint32_t pd;
+	uint32_t type;			/* enum ibv_mw_type */
+	/* out of ALLOC, in of DEALLOC */
+	uint32_t mw;
+	uint32_t rkey;			/* its first key, which reaches nothing; out of ALLOC alone */
 };
 
 struct ctl_xrcd {

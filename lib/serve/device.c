@@ -13,7 +13,9 @@
 enum device_no {		/* values of rdma-core's enums */
 	CAP_RC_RNR_NAK_GEN = 1 << 12,	/* enum ibv_device_cap_flags */
 	CAP_SRQ_RESIZE = 1 << 13,
+	CAP_MEM_WINDOW = 1 << 17,
 	CAP_XRC = 1 << 20,
+	CAP_MEM_WINDOW_TYPE_2B = 1 << 24,
 	ATOMIC_GLOB = 2,		/* enum ibv_atomic_cap */
 	PORT_DOWN = 1,			/* enum ibv_port_state */
 	PORT_ACTIVE = 4,
@@ -57,7 +59,8 @@ serve_query_device(struct client *cl, struct ctl_query_device *m)
 		.node_guid = guid_of(eng_port(s->eng)->mac),
 		.max_mr_size = UINT64_C(1) << 47,
 		.page_size_cap = 4096,
-		.device_cap_flags = CAP_RC_RNR_NAK_GEN | CAP_SRQ_RESIZE | CAP_XRC,
+		.device_cap_flags = CAP_RC_RNR_NAK_GEN | CAP_SRQ_RESIZE | CAP_XRC | CAP_MEM_WINDOW |
+				    CAP_MEM_WINDOW_TYPE_2B,
 		.vendor_id = s->conf.vendor_id,
 		.vendor_part_id = s->conf.vendor_part_id,
 		.hca_core_clock = eng_tick_khz(s->eng),
@@ -68,6 +71,7 @@ serve_query_device(struct client *cl, struct ctl_query_device *m)
 		.max_cq = MAX_CQ,
 		.max_cqe = MAX_CQE,
 		.max_mr = MAX_MR,
+		.max_mw = MAX_MW,
 		.max_pd = MAX_PD,
 		.max_ah = MAX_AH,
 		.max_srq = MAX_SRQ,

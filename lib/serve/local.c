@@ -127,6 +127,8 @@ local_close(struct ctl_client *client)
 	X(DESTROY_AH, destroy_ah) \
 	X(REG_MR, reg_mr) \
 	X(DEREG_MR, dereg_mr) \
+	X(ALLOC_MW, alloc_mw) \
+	X(DEALLOC_MW, dealloc_mw) \
 	X(OPEN_XRCD, open_xrcd) \
 	X(CLOSE_XRCD, close_xrcd) \
 	X(CREATE_CHANNEL, create_channel) \

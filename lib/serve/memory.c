@@ -13,17 +13,15 @@
 #define PAGE UINT64_C(4096)
 
 enum access_flag {		/* the other values of enum ibv_access_flags */
-	ACCESS_MW_BIND = 1 << 4,
-	ACCESS_ZERO_BASED = 1 << 5,	/* the iova says it all */
 	ACCESS_ON_DEMAND = 1 << 6,
 	ACCESS_HUGETLB = 1 << 7,
 };
 #define ACCESS_OPTIONAL 0x3ff00000u	/* a device may ignore these */
 #define ACCESS_RIGHTS \
-	(MEM_LOCAL_WRITE | MEM_REMOTE_WRITE | MEM_REMOTE_READ | MEM_REMOTE_ATOMIC | MEM_FLUSH_GLOBAL)
-#define ACCESS_ABSENT (ACCESS_MW_BIND | ACCESS_ON_DEMAND)
-#define ACCESS_KNOWN \
-	(ACCESS_RIGHTS | ACCESS_ABSENT | ACCESS_ZERO_BASED | ACCESS_HUGETLB | ACCESS_OPTIONAL)
+	(MEM_LOCAL_WRITE | MEM_REMOTE_WRITE | MEM_REMOTE_READ | MEM_REMOTE_ATOMIC | MEM_FLUSH_GLOBAL | \
+	 MEM_MW_BIND | MEM_ZERO_BASED)
+#define ACCESS_ABSENT ACCESS_ON_DEMAND
+#define ACCESS_KNOWN (ACCESS_RIGHTS | ACCESS_ABSENT | ACCESS_HUGETLB | ACCESS_OPTIONAL)
 
 /* FG2: who lets a peer write must be able to write itself. */
 static int
@@ -158,6 +156,8 @@ serve_dereg_mr(struct client *cl, struct ctl_dereg_mr *m)
 
 	if (!r || r->client != cl)
 		return -EINVAL;
+	if (mr_close(r->mr) < 0)
+		return -EBUSY;	/* F22 */
 	region_free(r);
 	return 0;
 }

@@ -18,6 +18,7 @@
 
 #define MAX_PD 32768u
 #define MAX_MR 1048576u
+#define MAX_MW 1048576u
 #define MAX_CQ 65536u
 #define MAX_QP 65536u
 #define MAX_SRQ 65536u
@@ -61,6 +62,14 @@ struct region {
 	uint32_t handle;
 	struct pd *pd;
 	struct mr *mr;
+};
+
+struct window {
+	struct client *client;
+	struct list_node node;
+	uint32_t handle;
+	struct pd *pd;
+	struct mw *mw;
 };
 
 struct channel {
@@ -134,7 +143,7 @@ struct client {
 	struct list_node node;
 	struct seat *seat;		/* one for each core, by its index */
 	int async_fd;			/* the stack's end */
-	struct list pds, ahs, regions, channels, cqs, srqs, qps, xrcds;
+	struct list pds, ahs, regions, windows, channels, cqs, srqs, qps, xrcds;
 };
 
 struct stack {
@@ -142,7 +151,7 @@ struct stack {
 	struct serve_conf conf;
 	struct engine *eng;
 	struct mr_table *mrs;
-	struct table pds, ahs, regions, channels, cqs, srqs, qps, xrcds;
+	struct table pds, ahs, regions, windows, channels, cqs, srqs, qps, xrcds;
 	struct list domains;		/* struct xrcd.node */
 	struct perm qpns;		/* number of creation on a core -> QPN without the core's bits */
 	uint32_t num_created[ENG_MAX_CORES];
@@ -174,6 +183,8 @@ int serve_destroy_ah(struct client *cl, struct ctl_destroy_ah *m);
 bool serve_ah_waits(struct client *cl, const struct ctl_create_ah *m);
 int serve_reg_mr(struct client *cl, struct ctl_reg_mr *m);
 int serve_dereg_mr(struct client *cl, struct ctl_dereg_mr *m);
+int serve_alloc_mw(struct client *cl, struct ctl_mw *m);
+int serve_dealloc_mw(struct client *cl, struct ctl_mw *m);
 int serve_open_xrcd(struct client *cl, struct ctl_xrcd *m);
 int serve_close_xrcd(struct client *cl, struct ctl_xrcd *m);
 int serve_create_channel(struct client *cl, struct ctl_channel *m);
@@ -208,6 +219,7 @@ void pd_free(struct pd *pd);
 /* After a wait of eng_wait_qps() or eng_wait_region(): says once that it was in vain. */
 void memory_is_back(struct stack *s, int frames);
 void region_free(struct region *r);
+void window_free(struct window *w);
 void ah_free(struct ahandle *a);
 void channel_free(struct channel *ch);
 void cq_free(struct cqueue *cq);

@@ -21,6 +21,7 @@ client_reclaim(struct client *cl)
 	RECLAIM(cl->cqs, struct cqueue, cq_free);
 	RECLAIM(cl->channels, struct channel, channel_free);
 	RECLAIM(cl->ahs, struct ahandle, ah_free);
+	RECLAIM(cl->windows, struct window, window_free);
 	RECLAIM(cl->regions, struct region, region_free);
 	RECLAIM(cl->pds, struct pd, pd_free);
 }

@@ -68,6 +68,7 @@ stack_free(struct stack *s)
 	table_fini(&s->pds);
 	table_fini(&s->ahs);
 	table_fini(&s->regions);
+	table_fini(&s->windows);
 	table_fini(&s->channels);
 	table_fini(&s->cqs);
 	table_fini(&s->srqs);
@@ -88,6 +89,7 @@ stack_new(void)
 	table_init(&s->pds, MAX_PD);
 	table_init(&s->ahs, MAX_AH);
 	table_init(&s->regions, MAX_MR);
+	table_init(&s->windows, MAX_MW);
 	table_init(&s->channels, MAX_CHANNEL);
 	table_init(&s->cqs, MAX_CQ);
 	table_init(&s->srqs, MAX_SRQ);
@@ -97,7 +99,7 @@ stack_new(void)
 	list_init(&s->clients);
 	list_init(&s->mgroups);
 	s->pid = getpid();
-	s->mrs = mr_table_new(MAX_MR);
+	s->mrs = mr_table_new(MAX_MR + MAX_MW);
 	if (s->mrs)
 		return s;
 	stack_free(s);

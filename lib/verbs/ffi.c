@@ -8,22 +8,6 @@
 
 #include "verbs/verbs_priv.h"
 
-static int
-no_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
-{
-	(void)qp;
-	(void)mw;
-	(void)bind;
-	return EOPNOTSUPP;
-}
-
-static int
-no_dealloc_mw(struct ibv_mw *mw)
-{
-	(void)mw;
-	return EOPNOTSUPP;
-}
-
 /*
  * rdma-core's inline functions take a NULL in verbs_context, and alloc_mw NULL, for EOPNOTSUPP; the
  * others they call unseen.
@@ -38,8 +22,9 @@ verbs_ops_fill(struct verbs_context *vctx)
 	ops->poll_cq = plx_poll_cq;
 	ops->req_notify_cq = plx_req_notify_cq;
 	ops->post_srq_recv = plx_post_srq_recv;
-	ops->bind_mw = no_bind_mw;
-	ops->dealloc_mw = no_dealloc_mw;
+	ops->alloc_mw = plx_alloc_mw;
+	ops->bind_mw = plx_bind_mw;
+	ops->dealloc_mw = plx_dealloc_mw;
 	vctx->query_port = verbs_query_port;
 	vctx->query_device_ex = verbs_query_device_ex;
 	vctx->create_qp_ex = plx_create_qp_ex;

@@ -10,10 +10,10 @@
 #define ACCESS_REMOTE_CHANGE ((unsigned int)(IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC))
 /* what the stack checks; the other known bits change nothing here */
 #define ACCESS_STACK ((unsigned int)IBV_ACCESS_LOCAL_WRITE | ACCESS_REMOTE_CHANGE | \
-		      IBV_ACCESS_REMOTE_READ | (unsigned int)PLX_ACCESS_FLUSH_GLOBAL)
-#define ACCESS_ABSENT ((unsigned int)(IBV_ACCESS_ON_DEMAND | IBV_ACCESS_MW_BIND))
-#define ACCESS_KNOWN (ACCESS_STACK | ACCESS_ABSENT | \
-		      (unsigned int)(IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB) | \
+		      (unsigned int)(IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED) | \
+		      (unsigned int)PLX_ACCESS_FLUSH_GLOBAL)
+#define ACCESS_ABSENT ((unsigned int)IBV_ACCESS_ON_DEMAND)
+#define ACCESS_KNOWN (ACCESS_STACK | ACCESS_ABSENT | (unsigned int)IBV_ACCESS_HUGETLB | \
 		      (unsigned int)IBV_ACCESS_OPTIONAL_RANGE)
 
 /* Is every page of the range mapped? The kernel walks the mappings, not the pages: an asynchronous

@@ -8,8 +8,9 @@
 #include "verbs/verbs_priv.h"
 
 #define OP(name) (1u << IBV_WR_##name)
+#define LOCAL (OP(LOCAL_INV) | OP(BIND_MW))	/* without a packet */
 #define RELIABLE (OP(SEND) | OP(SEND_WITH_IMM) | OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) | OP(RDMA_READ) | \
-		  OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) | OP(SEND_WITH_INV) | OP(LOCAL_INV))
+		  OP(ATOMIC_CMP_AND_SWP) | OP(ATOMIC_FETCH_AND_ADD) | OP(SEND_WITH_INV) | LOCAL)
 
 /* What may be posted on a QP of each type; a type that is not here is not in this version. */
 static const struct {
@@ -17,7 +18,7 @@ static const struct {
 	uint32_t opcodes;
 } types[] = {
 	{ IBV_QPT_RC, RELIABLE | OP(ATOMIC_WRITE) },
-	{ IBV_QPT_UC, OP(SEND) | OP(SEND_WITH_IMM) | OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) },
+	{ IBV_QPT_UC, OP(SEND) | OP(SEND_WITH_IMM) | OP(RDMA_WRITE) | OP(RDMA_WRITE_WITH_IMM) | LOCAL },
 	{ IBV_QPT_UD, OP(SEND) | OP(SEND_WITH_IMM) },
 	{ IBV_QPT_XRC_SEND, RELIABLE },
 };
@@ -186,6 +187,7 @@ qp_memory_free(struct verbs_qp *qp)
 void
 verbs_qp_fill(struct verbs_qp *qp, struct ibv_context *context, const struct ibv_qp_init_attr *init)
 {
+	uint32_t ops = verbs_type_opcodes(init->qp_type);
 	struct ibv_qp *q = &qp->pub.v.qp;
 
 	q->context = context;
@@ -197,12 +199,13 @@ verbs_qp_fill(struct verbs_qp *qp, struct ibv_context *context, const struct ibv
 	q->qp_type = init->qp_type;
 	pthread_mutex_init(&q->mutex, NULL);
 	pthread_cond_init(&q->cond, NULL);
+	qp->pub.local_opcodes = ops & LOCAL;
 	if (init->qp_type == IBV_QPT_UD)
-		qp->pub.dgram_opcodes = verbs_type_opcodes(init->qp_type);
+		qp->pub.dgram_opcodes = ops;
 	else if (init->qp_type == IBV_QPT_XRC_SEND)
-		qp->pub.xrc_opcodes = verbs_type_opcodes(init->qp_type);
+		qp->pub.xrc_opcodes = ops & ~LOCAL;
 	else
-		qp->pub.opcodes = verbs_type_opcodes(init->qp_type);
+		qp->pub.opcodes = ops & ~LOCAL;
 	qp->pub.msg_max = 1u << 31;
 	qp->pub.sig_all = init->sq_sig_all != 0;
 	qp->init = *init;

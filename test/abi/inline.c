@@ -239,7 +239,9 @@ poll_extended(struct end *e)
 static void
 ask_for_more(struct end *e)
 {
-	ENSURE(!ibv_alloc_mw(e->pd, IBV_MW_TYPE_1) && errno == EOPNOTSUPP);
+	struct ibv_ece ece;
+
+	ENSURE(ibv_query_ece(e->qp, &ece) == EOPNOTSUPP);
 	ENSURE(ibv_fork_init() == 0);
 }
 

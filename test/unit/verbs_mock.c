@@ -341,6 +341,9 @@ mock_call(void *handle, enum ctl_msg_type type, void *msg)
 	case CTL_ALLOC_PD: ((struct ctl_pd *)msg)->pd = 3; return 0;
 	case CTL_CREATE_AH: return create_ah(msg);
 	case CTL_REG_MR: return reg_mr(msg);
+	case CTL_ALLOC_MW: *(struct ctl_mw *)msg = (struct ctl_mw){ .mw = ++mock.num_mws, .rkey = 0x1207f };
+		return 0;
+	case CTL_DEALLOC_MW:
 	case CTL_DESTROY_AH:
 	case CTL_DEALLOC_PD:
 	case CTL_DEREG_MR: return 0;

@@ -65,6 +65,7 @@ struct mock {
 	struct ctl_modify_qp last_modify;
 	struct ctl_mcast last_mcast;
 	unsigned int attaches, detaches;
+	uint32_t num_mws;
 	struct mock_cq cq[MOCK_MAX];
 	struct mock_qp qp[MOCK_MAX];
 	struct mock_srq srq[MOCK_MAX];

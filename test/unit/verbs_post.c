@@ -337,6 +337,7 @@ post_send__opcodes_of_rc(void)
 		IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD,
 		IBV_WR_LOCAL_INV, IBV_WR_SEND_WITH_INV,
 	};
+	/* a BIND_MW of nothing: verbs_mw.c has those of something */
 	static const enum ibv_wr_opcode no[] = {
 		IBV_WR_BIND_MW, IBV_WR_TSO, IBV_WR_DRIVER1, (enum ibv_wr_opcode)PLX_WR_FLUSH,
 		(enum ibv_wr_opcode)32, (enum ibv_wr_opcode)255,

@@ -8,7 +8,7 @@ static void
 post_send__opcodes_of_uc(void)
 {
 	const uint32_t yes = 1u << IBV_WR_RDMA_WRITE | 1u << IBV_WR_RDMA_WRITE_WITH_IMM |
-			     1u << IBV_WR_SEND | 1u << IBV_WR_SEND_WITH_IMM;
+			     1u << IBV_WR_SEND | 1u << IBV_WR_SEND_WITH_IMM | 1u << IBV_WR_LOCAL_INV;
 	struct ibv_send_wr wr, *bad;
 	struct world w;
 
