@@ -75,6 +75,8 @@ static const struct row {
 	ROW(create_ah, "plx_create_ah", ENETUNREACH),
 	ROW(create_ah_from_wc, "plx_create_ah_from_wc", EPROTONOSUPPORT, ENOENT, ENETUNREACH),
 	ROW(destroy_ah, "plx_destroy_ah", 0),
+	ROW(alloc_mw, "plx_alloc_mw", 0),
+	ROW(dealloc_mw, "plx_dealloc_mw", 0),
 	ROW(create_qp, "plx_create_qp", EOPNOTSUPP),
 	ROW(create_qp_ex, "plx_create_qp_ex", EOPNOTSUPP),
 	ROW(open_qp, "plx_open_qp", EOPNOTSUPP),
@@ -91,6 +93,7 @@ static const struct row {
 	    "plx_wr_set_sge plx_wr_set_sge_list plx_wr_set_inline_data plx_wr_set_inline_data_list "
 	    "plx_wr_set_ud_addr "
 	    "plx_wr_set_xrc_srqn", 0),
+	ROW(bind_mw, "plx_bind_mw", EPERM),
 	ROW(post_send, "plx_post_send", 0),
 	ROW(post_recv, "plx_post_recv", 0),
 	ROW(post_srq_recv, "plx_post_srq_recv", 0),

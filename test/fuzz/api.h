@@ -12,7 +12,7 @@
 
 #include "fuzz.h"
 
-enum kind { PD, MR, CHANNEL, CQ, SRQ, QP, AH, XRCD, TD, KINDS };
+enum kind { PD, MR, CHANNEL, CQ, SRQ, QP, AH, XRCD, TD, MW, KINDS };
 
 #define MAX_LIVE 12
 
@@ -61,14 +61,17 @@ void leave_groups(struct ibv_qp *qp);
 void rnd_area(struct ibv_grh *grh, struct ibv_wc *wc);
 void rnd_ah_attr(struct ibv_ah_attr *attr);
 
+/* api_window.c */
+void rnd_bind_info(struct ibv_mw_bind_info *info);
+
 /* api_other.c: the program that does nothing wrong. 0 when all is well. */
 int other_begin(const char *cores);
 int other_still_works(void);
 int other_end(void);
 void *other_object(enum kind kind);	/* NULL: it has none of these */
 
-/* api_device.c, api_object.c, api_qp.c, api_builder.c, api_data.c: each calls a function of libpollux. 0,
- * what it failed with, or SKIP. */
+/* api_device.c, api_object.c, api_qp.c, api_window.c, api_builder.c, api_data.c: each calls a function of
+ * libpollux. 0, what it failed with, or SKIP. */
 #define API_CALLS(X) \
 	X(get_device_list) X(get_device_info) X(open_device) X(open_device_version) X(query_device) \
 	X(query_device_ex) X(query_rt_values_ex) X(wallclock) X(query_port) X(query_gid) X(query_gid_ex) \
@@ -78,7 +81,8 @@ void *other_object(enum kind kind);	/* NULL: it has none of these */
 	X(dereg_mr) X(open_xrcd) X(close_xrcd) X(create_comp_channel) X(destroy_comp_channel) \
 	X(create_cq) X(create_cq_ex) X(resize_cq) X(modify_cq) X(destroy_cq) X(create_srq) \
 	X(create_srq_ex) X(get_srq_num) X(modify_srq) X(query_srq) X(destroy_srq) X(create_ah) \
-	X(create_ah_from_wc) X(destroy_ah) X(create_qp) X(create_qp_ex) X(open_qp) X(modify_qp) \
+	X(create_ah_from_wc) X(destroy_ah) X(alloc_mw) X(dealloc_mw) X(bind_mw) \
+	X(create_qp) X(create_qp_ex) X(open_qp) X(modify_qp) \
 	X(query_qp) X(explain_qp) X(query_qp_about) X(destroy_qp) X(attach_mcast) X(detach_mcast) \
 	X(build) X(post_send) X(post_recv) X(post_srq_recv) X(poll_cq) X(poll_extended) X(req_notify_cq) \
 	X(get_cq_event) X(get_async_event)

@@ -18,6 +18,7 @@ static void
 one_request(struct ibv_qp_ex *ex)
 {
 	struct ibv_mr *mr = pick(MR);
+	struct ibv_mw *mw = one_in(8) ? NULL : pick(MW);
 	uint32_t key = mr && !one_in(8) ? mr->rkey : rnd_word();
 	uint64_t addr = one_in(16) ? rnd64() : (uintptr_t)api.buf + below(API_BUF_LEN) / 8 * 8;
 	struct ibv_mw_bind_info bind = { .mr = mr, .addr = addr, .length = any_len(),
@@ -54,7 +55,7 @@ one_request(struct ibv_qp_ex *ex)
 		plx_wr_local_inv(ex, one_in(2) ? rnd_word() : key);
 		break;
 	case 9:
-		plx_wr_bind_mw(ex, NULL, key, &bind);
+		plx_wr_bind_mw(ex, mw, mw && !one_in(8) ? mw->rkey ^ below(256) : key, &bind);
 		break;
 	case 10:
 		plx_wr_flush(ex, key, addr, any_len(), (uint8_t)rnd_word(), (uint8_t)rnd_word());

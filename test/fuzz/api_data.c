@@ -46,6 +46,8 @@ rnd_send(struct ibv_send_wr *wr, struct ibv_sge *sge, const struct ibv_qp *qp)
 	wr->opcode = (enum ibv_wr_opcode)(one_in(16) ? rnd_word() : one_in(4) ? below(16) : below(4));
 	wr->send_flags = one_in(8) ? rnd_word() : one_in(4) ? 0 : IBV_SEND_SIGNALED;
 	wr->imm_data = (uint32_t)rnd64();
+	if (wr->opcode == IBV_WR_LOCAL_INV && pick(MW))
+		wr->invalidate_rkey = ((struct ibv_mw *)pick(MW))->rkey;
 	wr->num_sge = rnd_num_sge();
 	wr->sg_list = sge;
 	rnd_sges(sge, wr->send_flags & IBV_SEND_INLINE);
@@ -53,6 +55,13 @@ rnd_send(struct ibv_send_wr *wr, struct ibv_sge *sge, const struct ibv_qp *qp)
 		wr->wr.ud.ah = pick_use(AH);
 		wr->wr.ud.remote_qpn = peer ? peer->qp_num : rnd_word();
 		wr->wr.ud.remote_qkey = below(2);
+		return;
+	}
+	if (wr->opcode == IBV_WR_BIND_MW) {
+		wr->bind_mw.mw = one_in(16) ? NULL : pick(MW);
+		wr->bind_mw.rkey = wr->bind_mw.mw && !one_in(16) ? wr->bind_mw.mw->rkey ^ below(256) :
+								   rnd_word();
+		rnd_bind_info(&wr->bind_mw.bind_info);
 		return;
 	}
 	wr->wr.atomic.remote_addr = one_in(16) ? rnd64() : (uintptr_t)api.buf + below(API_BUF_LEN) / 8 * 8;

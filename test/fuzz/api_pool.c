@@ -20,6 +20,7 @@ static const struct {
 	[QP] = HANDLE(verbs_qp, pub.v.qp.handle),
 	[AH] = HANDLE(verbs_ah, pub.ah.handle),
 	[XRCD] = HANDLE(verbs_xrcd, handle),
+	[MW] = HANDLE(ibv_mw, handle),
 };
 
 uint32_t
@@ -132,6 +133,8 @@ end_one(enum kind kind, void *object)
 		return plx_dealloc_td(object);
 	case MR:
 		return plx_dereg_mr(object);
+	case MW:
+		return plx_dealloc_mw(object);
 	case CHANNEL:
 		return plx_destroy_comp_channel(object);
 	case CQ:
@@ -155,7 +158,7 @@ end_one(enum kind kind, void *object)
 int
 end_all(void)
 {
-	static const enum kind order[] = { QP, SRQ, CQ, CHANNEL, AH, MR, XRCD, PD, TD };
+	static const enum kind order[] = { QP, SRQ, CQ, CHANNEL, AH, MW, MR, XRCD, PD, TD };
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		enum kind kind = order[i];
@@ -212,5 +215,5 @@ any_len(void)
 unsigned int
 any_access(void)
 {
-	return one_in(6) ? rnd_word() : one_in(3) ? below(16) : 15;
+	return one_in(6) ? rnd_word() : one_in(3) ? below(32) : 31;
 }

@@ -15,7 +15,7 @@
 #define MAX_FDS 1024
 #define NUM_KNOWN 4
 
-enum kind { NONE, PD, AH, MR, CHANNEL, XRCD, CQ, QP, SRQ, SRQ_OF_QP, KINDS };
+enum kind { NONE, PD, AH, MR, CHANNEL, XRCD, CQ, QP, SRQ, SRQ_OF_QP, MW, KINDS };
 
 struct field {				/* of a message: a handle */
 	enum kind kind;
@@ -46,6 +46,8 @@ static const struct row {
 	ROW(REG_MR, ctl_reg_mr, ERRS(EFAULT, EOPNOTSUPP), MAKES(MR, ctl_reg_mr, mr),
 	    TAKES(H(PD, ctl_reg_mr, pd))),
 	ROW(DEREG_MR, ctl_dereg_mr, ERRS(0), NOTHING, TAKES(H(MR, ctl_dereg_mr, mr))),
+	ROW(ALLOC_MW, ctl_mw, ERRS(0), MAKES(MW, ctl_mw, mw), TAKES(H(PD, ctl_mw, pd))),
+	ROW(DEALLOC_MW, ctl_mw, ERRS(0), NOTHING, TAKES(H(MW, ctl_mw, mw))),
 	ROW(OPEN_XRCD, ctl_xrcd, ERRS(EAGAIN, EBADF), MAKES(XRCD, ctl_xrcd, xrcd), TAKES(NOTHING)),
 	ROW(CLOSE_XRCD, ctl_xrcd, ERRS(EBUSY), NOTHING, TAKES(H(XRCD, ctl_xrcd, xrcd))),
 	ROW(CREATE_CHANNEL, ctl_channel, ERRS(0), MAKES(CHANNEL, ctl_channel, channel), TAKES(NOTHING)),
@@ -147,6 +149,7 @@ send_valid(void)
 		{ .CREATE_CQ = { .cqe = 16, .channel = 1 } },
 		{ .CREATE_SRQ = { .max_wr = 8, .max_sge = 1 } },
 		{ .REG_MR = { .access = ALL_ACCESS, .addr = (uintptr_t)w.buf, .length = BUF_LEN } },
+		{ .ALLOC_MW = { .type = 1 + below(2) } },
 		{ .OPEN_XRCD = { .fd = -1, .oflags = 0100 } },
 		{ .CREATE_QP = { .type = types[below(6)], .cap = { 8, 8, 1, 1, 16 } } },
 		{ .MODIFY_QP = { .mask = QPM_STATE | QPM_PKEY_INDEX | QPM_PORT | QPM_ACCESS_FLAGS,
@@ -155,12 +158,12 @@ send_valid(void)
 		{ .ATTACH_MCAST = { .gid = { [10] = 0xff, [11] = 0xff, 239, 1, 2, 3 } } },
 	};
 	static const unsigned int type[] = {
-		CTL_ALLOC_PD, CTL_CREATE_CHANNEL, CTL_CREATE_CQ, CTL_CREATE_SRQ, CTL_REG_MR, CTL_OPEN_XRCD,
-		CTL_CREATE_QP, CTL_MODIFY_QP, CTL_CREATE_AH, CTL_ATTACH_MCAST,
+		CTL_ALLOC_PD, CTL_CREATE_CHANNEL, CTL_CREATE_CQ, CTL_CREATE_SRQ, CTL_REG_MR, CTL_ALLOC_MW,
+		CTL_OPEN_XRCD, CTL_CREATE_QP, CTL_MODIFY_QP, CTL_CREATE_AH, CTL_ATTACH_MCAST,
 	};
 	int bad = 0;
 
-	memcpy(m[8].CREATE_AH.attr.dgid, w.gid, 16);
+	memcpy(m[9].CREATE_AH.attr.dgid, w.gid, 16);
 	for (size_t i = 0; i < sizeof(type) / sizeof(type[0]); i++) {
 		name_own(&m[i], type[i]);
 		taken[type[i]] = m[i];
@@ -212,8 +215,8 @@ objects(void)
 {
 	const struct stack *s = stack_running();
 
-	return s->pds.num + s->ahs.num + s->regions.num + s->channels.num + s->cqs.num + s->srqs.num +
-	       s->qps.num + s->xrcds.num + s->num_mgroups;
+	return s->pds.num + s->ahs.num + s->regions.num + s->windows.num + s->channels.num + s->cqs.num +
+	       s->srqs.num + s->qps.num + s->xrcds.num + s->num_mgroups;
 }
 
 static int
