@@ -24,6 +24,7 @@ plx_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 		.handle = msg.mw,
 		.type = type,
 	};
+	verbs_pd_hold(pd);	/* a parent domain, of which the stack knows nothing, must stay too */
 	return mw;
 }
 
@@ -33,9 +34,11 @@ plx_dealloc_mw(struct ibv_mw *mw)
 	struct ctl_mw msg = { .mw = mw->handle };
 	int err = verbs_call(mw->context, CTL_DEALLOC_MW, &msg);
 
-	if (!err)
-		free(mw);
-	return -err;
+	if (err)
+		return -err;
+	verbs_pd_let_go(mw->pd);
+	free(mw);
+	return 0;
 }
 
 static int

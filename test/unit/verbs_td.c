@@ -90,6 +90,7 @@ parent_domain__is_a_pd(void)
 	struct ibv_srq *srq;
 	struct ibv_pd *pd;
 	struct ibv_mr *mr;
+	struct ibv_mw *mw;
 	struct ibv_qp *qp;
 	struct ibv_ah *ah;
 	struct world w;
@@ -101,6 +102,8 @@ parent_domain__is_a_pd(void)
 	qp = qp_on(&w, pd);
 	srq = srq_on(pd);
 	mr = ibv_reg_mr(pd, buf, sizeof(buf), 0);
+	mw = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
+	CHECK(mw && mw->pd == pd);
 	ah = ibv_create_ah(pd, &attr);
 	CHECK(qp && qp->pd == pd && srq && srq->pd == pd && mr && mr->pd == pd && ah && ah->pd == pd);
 	CHECK_EQ(mock.qp[qp->handle].req.pd, 3);
@@ -111,6 +114,8 @@ parent_domain__is_a_pd(void)
 	CHECK_EQ(ibv_destroy_ah(ah), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
 	CHECK_EQ(ibv_destroy_srq(srq), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
