@@ -115,11 +115,11 @@ parent_domain__is_a_pd(void)
 	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
-	CHECK_EQ(ibv_dealloc_mw(mw), 0);
-	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
 	CHECK_EQ(ibv_destroy_srq(srq), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
 	CHECK_EQ(ibv_destroy_qp(qp), 0);
+	CHECK_EQ(ibv_dealloc_pd(pd), EBUSY);
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
 	CHECK_EQ(ibv_dealloc_pd(pd), 0);
 	world_close(&w);
 }
