@@ -8,9 +8,10 @@ machine over the kernel's rdma_rxe (rig.py).
 Each program with Pollux as client and as server, over IPv4 and IPv6, with a path MTU of 1024 and of
 4096: every two of these once, or with TEST_MATRIX=long all of them. TOOLS is the directory of our own
 programs: peer.c looks at the bytes, and at what each end says to faults of the other, group.c at
-multicast. The image of the machine is kept in DIRECTORY. With WORDs only cases whose line contains all of
-them run. One line for each case; the last line is the count. The machine is emulated, so that an exchange
-takes milliseconds, and the figures that are printed are its, not ours.
+multicast, window.c at memory windows. The image of the machine is kept in DIRECTORY. With WORDs only
+cases whose line contains all of them run. One line for each case; the last line is the count. The
+machine is emulated, so that an exchange takes milliseconds, and the figures that are printed are its,
+not ours.
 """
 import collections
 import ipaddress
@@ -37,7 +38,7 @@ BUDGET = 600            # seconds for all cases: what is left then fails
 LONG_BUDGET = 2400
 MTUS = {1024: 1500, 4096: 9000}         # path MTU, IP MTU of both ends
 
-TOOLS = ('peer', 'group', 'joined')
+TOOLS = ('peer', 'group', 'window', 'joined')
 GROUP = {4: '239.1.2.3', 6: 'ff15::77:1'}
 
 Case = collections.namedtuple('Case', 'program args role family mtu status')
@@ -98,6 +99,14 @@ def checked(whole):
         yield op, 8 if op == 'faa' else 2000, fault, (ours, theirs)
 
 
+# Type of the window, how it ends, and the status of the access after that: by Pollux, and by rxe, which looks
+# only whether the region holds the range.
+WINDOWS = (
+    (1, 'none', 0, 0), (2, 'none', 0, 0), (1, 'rebind', 10, 10), (2, 'send_inv', 10, 10),
+    (2, 'local_inv', 10, 10), (1, 'dealloc', 10, 10), (2, 'dealloc', 10, 10), (1, 'range', 10, 0),
+    (2, 'range', 10, 0), (2, 'rights', 10, 10))
+
+
 def cases():
     """By MTU, for setting it takes a moment."""
     whole = os.environ.get('TEST_MATRIX') == 'long'
@@ -110,6 +119,9 @@ def cases():
                         yield Case(words[0], words[1:], role, family, mtu, None)
                     for op, size, fault, seen in checked(whole):
                         yield Case('peer', [op, str(size), '8', str(mtu), str(rig.GID[family]), fault],
+                                   role, family, mtu, seen[role == 'client'])
+                    for kind, end, *seen in WINDOWS:
+                        yield Case('window', [str(kind), end, str(mtu), str(rig.GID[family])],
                                    role, family, mtu, seen[role == 'client'])
 
 
@@ -158,7 +170,7 @@ def said(case, output):
     """What the client measured, or which status it saw; raises Failure when it is another."""
     if case.program == 'group':
         return output.strip()
-    if case.program != 'peer':
+    if case.program not in ('peer', 'window'):
         return measured(case.program, output)
     seen = re.search(r'^status (\d+)$', output, re.M)
     if not seen or int(seen.group(1)) != case.status:
