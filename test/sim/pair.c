@@ -337,7 +337,7 @@ static void
 make_side(struct pair *p, uint32_t index)
 {
 	struct pair_side *s = &p->side[index];
-	struct mr d = { .pd = 1, .access = 15, .length = PAIR_MEM };
+	struct mr d = { .pd = 1, .access = 15 | MEM_FLUSH_GLOBAL, .length = PAIR_MEM };
 	uint8_t *all = zeroed(PAIR_MEM + 2 * PAIR_RED);
 
 	s->pair = p;

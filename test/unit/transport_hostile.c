@@ -32,7 +32,7 @@ change(struct liar *l, struct wire_pkt *pkt, struct pair_side *to)
 	static const uint32_t lengths[] = { 0, 1, 8, 1023, 1024, 1025, 4096, 1u << 31, (1u << 31) + 1,
 					    UINT32_MAX };
 
-	switch (pick(l, 9)) {
+	switch (pick(l, 10)) {
 	case 0:
 		pkt->psn = psn_add(pkt->psn, pick(l, 7) - 3);
 		break;
@@ -41,7 +41,7 @@ change(struct liar *l, struct wire_pkt *pkt, struct pair_side *to)
 		break;
 	case 2:
 		do
-			pkt->opcode = (uint8_t)pick(l, 0x18);
+			pkt->opcode = (uint8_t)pick(l, 0x20);
 		while (!wire_op_info[pkt->opcode].name);
 		pkt->info = &wire_op_info[pkt->opcode];
 		break;
@@ -59,6 +59,10 @@ change(struct liar *l, struct wire_pkt *pkt, struct pair_side *to)
 		break;
 	case 7:
 		pkt->atomic.va = (uintptr_t)to->mem + pick(l, PAIR_MEM + 16);
+		break;
+	case 8:
+		pkt->feth.type = (uint8_t)pick(l, 16);
+		pkt->feth.level = (uint8_t)pick(l, 4);
 		break;
 	default:
 		pkt->ack_req = !pkt->ack_req;
@@ -89,6 +93,8 @@ lie(struct pair *p, uint32_t from, const struct wire_pkt *pkt)
 		lied.atomic.rkey = to->mr->key;
 		lied.atomic.swap_add = lied.atomic.compare = 1;
 	}
+	if (!(pkt->info->ext & WIRE_EXT_FETH))
+		lied.feth.type = 1;
 	lied.imm = lied.inv_rkey = 0;
 	lied.atomic_orig = 1;
 	if (!(pkt->info->ext & WIRE_EXT_AETH))
@@ -106,16 +112,18 @@ static void
 post_all(struct pair *p, struct liar *l)
 {
 	static const uint8_t opcodes[] = { WR_SEND, WR_SEND_IMM, WR_RDMA_WRITE, WR_RDMA_WRITE_IMM,
-					   WR_RDMA_READ, WR_CMP_SWAP, WR_FETCH_ADD };
+					   WR_RDMA_READ, WR_CMP_SWAP, WR_FETCH_ADD, WR_ATOMIC_WRITE,
+					   WR_FLUSH };
 
 	for (uint32_t i = 0; i < WRS; i++) {
 		for (uint32_t s = 0; s < 2; s++) {
 			struct pair_side *a = &p->side[s], *b = &p->side[!s];
-			uint8_t opcode = opcodes[pick(l, 7)];
+			uint8_t opcode = opcodes[pick(l, 9)];
 			uint32_t len = opcode >= WR_CMP_SWAP ? 8 : pick(l, 6000);
 			struct plx_sge sge = pair_sge(a, pick(l, PAIR_MEM - 6000), len);
 			struct plx_sq_wqe w = {
-				.wr_id = i, .opcode = opcode, .flags = PLX_WQE_SIGNALED, .num_sge = 1,
+				.wr_id = i, .opcode = opcode, .flags = PLX_WQE_SIGNALED,
+				.num_sge = opcode != WR_FLUSH, .length = len, .flush.type = 1,
 				.rkey = b->mr->key,
 				.remote_addr = (uintptr_t)b->mem + (pick(l, PAIR_MEM - 6000) & ~7u),
 			};
