@@ -52,6 +52,11 @@ struct ibv_context *__plx_open_device(struct ibv_device *device, unsigned int ab
  * not be used any more. */
 int plx_close_device(struct ibv_context *context);
 
+/* Bits of device_cap_flags_ex that rdma-core names only in versions after 44, with IB_UVERBS_ in front. */
+#define PLX_DEVICE_FLUSH_GLOBAL (1ull << 38)
+#define PLX_DEVICE_FLUSH_PERSISTENT (1ull << 39)	/* never set: no memory here is */
+#define PLX_DEVICE_ATOMIC_WRITE (1ull << 40)
+
 int plx_query_device(struct ibv_context *context, struct ibv_device_attr *device_attr);
 /* EINVAL when input->comp_mask is not 0. */
 int plx_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,

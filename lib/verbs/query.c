@@ -78,7 +78,7 @@ verbs_query_device_ex(struct ibv_context *context, const struct ibv_query_device
 	device_attr_fill(&d, &full.orig_attr);
 	full.hca_core_clock = d.hca_core_clock;
 	full.completion_timestamp_mask = d.hca_core_clock ? UINT64_MAX : 0;
-	full.device_cap_flags_ex = d.device_cap_flags;
+	full.device_cap_flags_ex = d.device_cap_flags | PLX_DEVICE_FLUSH_GLOBAL | PLX_DEVICE_ATOMIC_WRITE;
 	full.phys_port_cnt_ex = d.phys_port_cnt;
 	full.cq_mod_caps.max_cq_count = CTL_MODERATE_MAX;
 	full.cq_mod_caps.max_cq_period = CTL_MODERATE_MAX;

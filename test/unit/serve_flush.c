@@ -55,6 +55,19 @@ atomic_write__refused_by_the_peer(void)
 	CHECK_EQ(close_verbs(), 0);
 }
 
+static void
+query_device__says_so(void)
+{
+	struct ibv_device_attr_ex attr;
+
+	open_verbs("inline", 64, 16);
+	CHECK_EQ(ibv_query_device_ex(v.ctx, NULL, &attr), 0);
+	CHECK(attr.device_cap_flags_ex & PLX_DEVICE_FLUSH_GLOBAL);
+	CHECK(attr.device_cap_flags_ex & PLX_DEVICE_ATOMIC_WRITE);
+	CHECK(!(attr.device_cap_flags_ex & PLX_DEVICE_FLUSH_PERSISTENT));
+	CHECK_EQ(close_verbs(), 0);
+}
+
 static struct ibv_qp *
 new_flusher(void)
 {
@@ -184,6 +197,7 @@ flush__refused_at_the_post(void)
 static const struct check_case cases[] = {
 	CHECK_CASE(atomic_write__lands_as_a_word),
 	CHECK_CASE(atomic_write__refused_by_the_peer),
+	CHECK_CASE(query_device__says_so),
 	CHECK_CASE(flush__after_a_write_and_before_a_word),
 	CHECK_CASE(flush__refused_by_the_peer),
 	CHECK_CASE(flush__refused_at_the_post),
