@@ -180,7 +180,10 @@ writer(void *arg)
 			if (mw_enter(c->s.t, &c->s.qp[1], PD, key, MEM_REMOTE_WRITE, half * HALF, HALF, &p,
 				     &in) != MEM_OK)
 				continue;
-			memset(p, ++n | 1, HALF);
+			memset(p, ++n | 1, HALF / 2);
+			if (n % 8 == 0)
+				sched_yield();	/* a long copy: the binder waits for its end */
+			memset(p + HALF / 2, n | 1, HALF / 2);
 			mw_leave(in);
 			__atomic_fetch_add(&c->reached, 1, __ATOMIC_RELAXED);
 		}
