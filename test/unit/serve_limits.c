@@ -3,8 +3,6 @@
  * Are there as many objects as the device says? Of each kind all of them are made at once: the last is, one
  * more is not (ENOMEM), and when all are gone another round finds the same.
  */
-#include <sys/resource.h>
-
 #include "serve_verbs.h"
 
 static void **objects;
@@ -91,6 +89,18 @@ free_mr(void *mr)
 	return ibv_dereg_mr(mr);
 }
 
+static void *
+make_mw(void)
+{
+	return ibv_alloc_mw(v.pd, IBV_MW_TYPE_2);
+}
+
+static int
+free_mw(void *mw)
+{
+	return ibv_dealloc_mw(mw);
+}
+
 /* `there`: what open_verbs() made of them. */
 static void
 play(uint32_t max, uint32_t there, void *(*make)(void), int (*unmake)(void *))
@@ -154,11 +164,21 @@ limits__mr(void)
 	end();
 }
 
+static void
+limits__mw(void)
+{
+	begin(1048576);
+	CHECK_EQ(dev.max_mw, 1048576);
+	play(1048576, 0, make_mw, free_mw);
+	end();
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(limits__pd),
 	CHECK_CASE(limits__cq),
 	CHECK_CASE(limits__srq),
 	CHECK_CASE(limits__qp),
 	CHECK_CASE(limits__mr),
+	CHECK_CASE(limits__mw),
 };
 CHECK_MAIN(cases)
