@@ -227,7 +227,10 @@ struct ibv_qp *plx_create_qp_ex(struct ibv_context *context,
  * (other bits), ENOMEM.
  */
 struct ibv_qp *plx_open_qp(struct ibv_context *context, struct ibv_qp_open_attr *attr);
-/* EINVAL: a transition or attribute that the state table does not allow; nothing has changed. */
+/*
+ * In RESET all that was posted is gone, and so are completions with errors that nobody has polled; those with
+ * success stay. EINVAL: a transition or attribute that the state table does not allow; nothing has changed.
+ */
 int plx_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask);
 int plx_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int attr_mask,
 		 struct ibv_qp_init_attr *init_attr);

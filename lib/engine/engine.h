@@ -194,6 +194,8 @@ struct eng_feed {
  * eng_cq_del(). */
 void eng_feed_add(struct eng_feed *f, struct eng_cq *home, struct core *home_core, struct core *core,
 		  struct plx_cq_ctl *ctl, struct plx_cqe *ring);
+/* Control thread. What the feed's core completed before the last answer that it gave is in the CQ. */
+void eng_feed_settle(struct eng_feed *f);
 /* Control thread. The feed goes on in another ring, which is zeroed and has its own control words; when
  * this returns nobody uses the old ones. */
 void eng_feed_refit(struct eng_feed *f, struct plx_cq_ctl *ctl, struct plx_cqe *ring,

@@ -268,6 +268,20 @@ eng_feed_refit(struct eng_feed *f, struct plx_cq_ctl *ctl, struct plx_cqe *ring,
 	eng_call(f->home_core, follow, &r);
 }
 
+static int
+move_all(struct core *c, void *arg)
+{
+	while (move(c, arg))
+		;
+	return 0;
+}
+
+void
+eng_feed_settle(struct eng_feed *f)
+{
+	eng_call(f->home_core, move_all, f);
+}
+
 void
 core_cq_del(struct core *c, struct eng_cq *cq)
 {

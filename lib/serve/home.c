@@ -99,6 +99,15 @@ home_widened(struct cqueue *cq, uint32_t log2_size, struct rings *spare)
 }
 
 void
+home_settle(const struct cqueue *cq, const struct core *core)
+{
+	struct annex *a = cq->annex[core_index(core)];
+
+	if (a)
+		eng_feed_settle(&a->feed);
+}
+
+void
 home_leave(struct cqueue *cq)
 {
 	if (cq->home)

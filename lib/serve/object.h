@@ -244,6 +244,8 @@ int home_join(struct cqueue *cq, struct core *core, struct cq **out);
  * has one for each core: 0 or -ENOMEM. home_widened() then frees what is not in use any more. */
 int home_widen(const struct cqueue *cq, uint32_t log2_size, struct rings *spare);
 void home_widened(struct cqueue *cq, uint32_t log2_size, struct rings *spare);
+/* What QPs of that core completed before its last answer stands in the CQ. */
+void home_settle(const struct cqueue *cq, const struct core *core);
 /* No core knows the CQ any more; it has no QPs. */
 void home_leave(struct cqueue *cq);
 

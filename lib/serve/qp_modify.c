@@ -216,6 +216,18 @@ static const uint32_t not_looked_at[QPT_COUNT] = {
 	[QPT_XRC_TGT] = QPM_MAX_QP_RD_ATOMIC | QPM_RETRY_CNT | QPM_RNR_RETRY,
 };
 
+/* Nobody reads its payloads, and the program's library finds all that it completed in its CQs (E5). An XRC
+ * target has none. */
+static void
+after_reset(struct stack *s, const struct qpair *q)
+{
+	memory_is_back(s, eng_wait_qps(s->eng));
+	if (q->send_cq)
+		home_settle(q->send_cq, q->core);
+	if (q->recv_cq && q->recv_cq != q->send_cq)
+		home_settle(q->recv_cq, q->core);
+}
+
 int
 serve_modify_qp(struct client *cl, struct ctl_modify_qp *m)
 {
@@ -234,7 +246,7 @@ serve_modify_qp(struct client *cl, struct ctl_modify_qp *m)
 	if (rc < 0)
 		explain(cl->stack, m, rc);
 	else if (m->state == QPS_RESET)
-		memory_is_back(cl->stack, eng_wait_qps(cl->stack->eng));
+		after_reset(cl->stack, q);
 	return rc;
 }
 

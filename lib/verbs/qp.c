@@ -320,9 +320,9 @@ plx_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 	return &qp->pub.v.qp;
 }
 
-/* E5: RESET forgets all that was posted, so every slot is free. What stands in the CQs stays. */
+/* E5: RESET forgets all that was posted, so every slot is free; and what failed. */
 static void
-wq_empty(struct plx_wq *wq, struct ibv_cq *cq)
+wq_empty(const struct plx_qp *qp, struct plx_wq *wq, struct ibv_cq *cq)
 {
 	uint32_t *poll_lock;
 
@@ -334,6 +334,7 @@ wq_empty(struct plx_wq *wq, struct ibv_cq *cq)
 	__atomic_store_n(&wq->head, wq->tail, __ATOMIC_RELEASE);
 	__plx_unlock(poll_lock);
 	__plx_unlock(&wq->lock);
+	verbs_cq_forget(cq, qp);
 }
 
 int
@@ -352,8 +353,8 @@ plx_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	__atomic_store_n(&ibqp->state, (enum ibv_qp_state)msg.state, __ATOMIC_RELAXED);
 	if (msg.state == IBV_QPS_RESET) {
 		qp->pub.max_rd_atomic = 0;
-		wq_empty(&qp->pub.sq, ibqp->send_cq);
-		wq_empty(&qp->pub.rq, ibqp->recv_cq);
+		wq_empty(&qp->pub, &qp->pub.sq, ibqp->send_cq);
+		wq_empty(&qp->pub, &qp->pub.rq, ibqp->recv_cq);
 	}
 	return 0;
 }

@@ -229,6 +229,9 @@ int verbs_cq_make(struct ibv_context *context, const struct ibv_cq_init_attr_ex 
 /* clock.c: the time stamp counter, which the cores read too. */
 uint64_t verbs_ticks(void);
 
+/* cq_forget.c: nobody finds a failure of that QP, which was reset, in the CQ any more. */
+void verbs_cq_forget(struct ibv_cq *cq, const struct plx_qp *qp);
+
 /* srq.c */
 
 struct verbs_srq *verbs_srq_find(struct verbs_ctx *ctx, uint32_t handle, uint32_t gen);

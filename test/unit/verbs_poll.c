@@ -170,6 +170,46 @@ poll_cq__old_completion_after_reset(void)
 	world_close(&w);
 }
 
+/* A CQE of that status, of the world's QP or of one that is not there. */
+static void
+push_of(struct world *w, bool ours, uint64_t wr_id, enum ibv_wc_status status)
+{
+	struct plx_cqe cqe = { .wr_id = wr_id, .status = (uint8_t)status, .qp = ours ? w->qp->handle : 9,
+			       .qp_gen = mock.qp[w->qp->handle].gen };
+
+	mock_push(w->cq->handle, &cqe);
+}
+
+/* E5: RESET takes its failures from the CQ, wherever the ring's end is, and leaves all else in order. */
+static void
+poll_cq__no_failure_from_before_reset(void)
+{
+	struct ibv_wc wc[8];
+	struct world w;
+
+	for (uint32_t at = 0; at < 8; at++) {
+		world_open(&w, (struct world_conf){ .cqe = 4 });
+		for (uint32_t i = 0; i < at; i++) {
+			push_of(&w, true, 99, IBV_WC_SUCCESS);
+			CHECK_EQ(ibv_poll_cq(w.cq, 1, wc), 1);
+		}
+		push_of(&w, true, 1, IBV_WC_SUCCESS);
+		push_of(&w, true, 2, IBV_WC_LOC_PROT_ERR);
+		push_of(&w, false, 3, IBV_WC_WR_FLUSH_ERR);
+		push_of(&w, true, 4, IBV_WC_WR_FLUSH_ERR);
+		world_state(&w, IBV_QPS_RESET);
+		CHECK_EQ(__plx_cq_of(w.cq)->ctl->head, at + 2);
+		push_of(&w, true, 5, IBV_WC_WR_FLUSH_ERR);	/* of its next life */
+		push_of(&w, false, 6, IBV_WC_SUCCESS);
+		CHECK_EQ(ibv_poll_cq(w.cq, 8, wc), 4);
+		CHECK(wc[0].wr_id == 1 && wc[1].wr_id == 3 && wc[2].wr_id == 5 && wc[3].wr_id == 6);
+		world_state(&w, IBV_QPS_RESET);			/* and nothing to take */
+		push_of(&w, true, 7, IBV_WC_SUCCESS);
+		CHECK_EQ(ibv_poll_cq(w.cq, 8, wc), 1);
+		world_close(&w);
+	}
+}
+
 /* Behind work that is not acknowledged the core may wait for more; the head is the core's word. */
 static void
 post_send__says_when_earlier_work_is_outstanding(void)
@@ -253,6 +293,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(poll_cq__generation_mismatch_retires_nothing),
 	CHECK_CASE(poll_cq__handle_out_of_the_table),
 	CHECK_CASE(poll_cq__old_completion_after_reset),
+	CHECK_CASE(poll_cq__no_failure_from_before_reset),
 	CHECK_CASE(post_send__says_when_earlier_work_is_outstanding),
 	CHECK_CASE(poll_cq__drives_once_when_empty),
 	CHECK_CASE(poll_cq__no_driving_beside_a_dedicated_core),
