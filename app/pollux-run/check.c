@@ -196,6 +196,19 @@ check_id(struct plan *p, const char *text, struct why *w)
 	return value_id(text, &id, w);
 }
 
+#define DM_SIZE_MAX (1u << 20)	/* MiB */
+
+static int
+check_dm_size(struct plan *p, const char *text, struct why *w)
+{
+	uint32_t mib;
+
+	(void)p;
+	if (value_id(text, &mib, w) == 0 && mib <= DM_SIZE_MAX)
+		return 0;
+	return why(w, "it is a number of MiB, at most %u", DM_SIZE_MAX);
+}
+
 static int (*const checks[SETTING_COUNT])(struct plan *, const char *, struct why *) = {
 	[SETTING_SOCKET] = check_absent,
 	[SETTING_PORT] = check_port,
@@ -210,6 +223,7 @@ static int (*const checks[SETTING_COUNT])(struct plan *, const char *, struct wh
 	[SETTING_COUNTERS] = check_counters,
 	[SETTING_ZERO_COPY] = check_switch,
 	[SETTING_EXPLAIN] = check_switch,
+	[SETTING_DM_SIZE] = check_dm_size,
 	[SETTING_VENDOR_ID] = check_id,
 	[SETTING_VENDOR_PART_ID] = check_id,
 };

@@ -30,6 +30,7 @@
 	X(COUNTERS, "counters", "POLLUX_COUNTERS", "FILE", "write all counters to a file at the end") \
 	X(ZERO_COPY, NULL, "POLLUX_ZERO_COPY", "0|1", "send payloads from where they lie (1)") \
 	X(EXPLAIN, NULL, "POLLUX_EXPLAIN", "0|1", "say on standard error why queue pairs fail (0)") \
+	X(DM_SIZE, NULL, "POLLUX_DM_SIZE", "MIB", "device memory that programs may take in all (16)") \
 	X(VENDOR_ID, NULL, "POLLUX_VENDOR_ID", "N", "vendor_id that the device reports") \
 	X(VENDOR_PART_ID, NULL, "POLLUX_VENDOR_PART_ID", "N", "vendor_part_id it reports")
 

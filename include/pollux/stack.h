@@ -47,6 +47,7 @@ struct plx_stack_config {
 	const char *zero_copy;	/* "0": copy every payload, also where the port could send it from where
 				 * the program put it; default "1" */
 	const char *explain;	/* "1": a line on stderr for each QP that fails; default "0" */
+	const char *dm_size;	/* MiB of device memory that programs may take in all; default "16" */
 };
 
 /*

@@ -40,6 +40,13 @@
 #define ibv_alloc_mw plx_alloc_mw
 #define ibv_dealloc_mw plx_dealloc_mw
 #define ibv_bind_mw plx_bind_mw
+#define ibv_alloc_null_mr plx_alloc_null_mr
+#define ibv_advise_mr plx_advise_mr
+#define ibv_alloc_dm plx_alloc_dm
+#define ibv_free_dm plx_free_dm
+#define ibv_memcpy_to_dm plx_memcpy_to_dm
+#define ibv_memcpy_from_dm plx_memcpy_from_dm
+#define ibv_reg_dm_mr plx_reg_dm_mr
 #define ibv_open_xrcd plx_open_xrcd
 #define ibv_close_xrcd plx_close_xrcd
 #define ibv_create_comp_channel plx_create_comp_channel

@@ -15,6 +15,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <pollux/memory.h>
 #include <pollux/version.h>
 
 #ifndef PLX_INLINE
@@ -57,6 +58,7 @@ int plx_close_device(struct ibv_context *context);
 #define PLX_DEVICE_FLUSH_PERSISTENT (1ull << 39)	/* never set: no memory here is */
 #define PLX_DEVICE_ATOMIC_WRITE (1ull << 40)
 
+/* A forked child is told what the device said when the context was opened; so by the next one. */
 int plx_query_device(struct ibv_context *context, struct ibv_device_attr *device_attr);
 /* EINVAL when input->comp_mask is not 0. */
 int plx_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,
@@ -88,72 +90,6 @@ ssize_t __plx_query_gid_table(struct ibv_context *context, struct ibv_gid_entry 
 int plx_query_pkey(struct ibv_context *context, uint8_t port_num, int index, __be16 *pkey);
 /* Its index, or -1 and errno EINVAL. */
 int plx_get_pkey_index(struct ibv_context *context, uint8_t port_num, __be16 pkey);
-
-/* ---- protection domains and memory ---- */
-
-struct ibv_pd *plx_alloc_pd(struct ibv_context *context);
-/* Also of a parent domain. EBUSY while an object, or a parent domain, uses it. */
-int plx_dealloc_pd(struct ibv_pd *pd);
-
-/*
- * The word that what is made with it is used by one thread at a time: its queues take no locks. It counts in
- * a parent domain. NULL: errno EINVAL (comp_mask is not 0), ENOMEM.
- */
-struct ibv_td *plx_alloc_td(struct ibv_context *context, struct ibv_td_init_attr *init_attr);
-/* EBUSY while a parent domain uses it. */
-int plx_dealloc_td(struct ibv_td *td);
-
-/* What an allocator of a parent domain is asked for: the memory of the object itself. Its rings are the
- * stack's. */
-enum plx_resource {
-	PLX_RESOURCE_QP = 1,
-	PLX_RESOURCE_CQ = 2,
-	PLX_RESOURCE_SRQ = 3,
-};
-
-/*
- * One that is used wherever attr->pd is, with which it shares everything, and has a thread domain (or none)
- * and perhaps an allocator: QPs, SRQs and extended CQs on it lie in memory that alloc() gives, and free()
- * gets back when they are destroyed. IBV_ALLOCATOR_USE_DEFAULT leaves one to the library; NULL, or an
- * address that is not of the alignment asked for, fails its creation with ENOMEM. NULL: errno EINVAL (no PD,
- * PD or TD of another context, unknown bits, ALLOCATORS without both functions), ENOMEM.
- */
-struct ibv_pd *plx_alloc_parent_domain(struct ibv_context *context,
-				       struct ibv_parent_domain_init_attr *attr);
-
-/*
- * Any memory. Optional access bits (IBV_ACCESS_OPTIONAL_RANGE) are accepted. NULL: errno EINVAL
- * (length 0, range past the end of the address space, REMOTE_WRITE or REMOTE_ATOMIC without
- * LOCAL_WRITE, unknown bits), EFAULT (not mapped), EOPNOTSUPP (ON_DEMAND),
- * ENOMEM.
- */
-struct ibv_mr *plx_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access);
-/* `iova` is the address by which WRs and peers name the first byte. */
-struct ibv_mr *plx_reg_mr_iova(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
-			       int access);
-struct ibv_mr *plx_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
-				unsigned int access);
-/* When it returns nobody can reach the memory by the MR any more. EBUSY: a window is bound to it, and nothing
- * has changed. */
-int plx_dereg_mr(struct ibv_mr *mr);
-
-/*
- * A memory window, bound to nothing. IBV_MW_TYPE_1 is bound by plx_bind_mw() and reached through every QP
- * of the PD; IBV_MW_TYPE_2 (2B) is bound by IBV_WR_BIND_MW and reached through the QP that did that, until
- * IBV_WR_LOCAL_INV, or a SEND with invalidate of the peer. NULL: errno EINVAL (another type), ENOMEM.
- */
-struct ibv_mw *plx_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
-/* Bound or not. When it returns nobody can reach memory by it any more. */
-int plx_dealloc_mw(struct ibv_mw *mw);
-/*
- * Posts the bind of a window of type 1 to the send queue of an RC, UC or XRC_SEND QP of its PD; mw->rkey is
- * its new key, by which no access succeeds before the bind is done, and by the old one none after. The MR
- * needs IBV_ACCESS_MW_BIND, and IBV_ACCESS_LOCAL_WRITE for writes and atomics; a length of 0, without an MR,
- * binds it to nothing. What cannot be bound completes with IBV_WC_MW_BIND_ERR. EINVAL: type 2, the QP's type
- * or state, or bytes without an MR; EPERM: an MR of another PD; ENOMEM: the queue is full; EIO: in a forked
- * child. Any thread.
- */
-int plx_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *mw_bind);
 
 /* ---- XRC domains ---- */
 
@@ -342,10 +278,6 @@ enum ibv_rate plx_mbps_to_rate(int mbps);
 
 /* ---- not in this version: EOPNOTSUPP ---- */
 
-int plx_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length,
-		 int access);
-struct ibv_mr *plx_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length, uint64_t iova,
-				 int fd, int access);
 struct ibv_context *plx_import_device(int cmd_fd);
 struct ibv_pd *plx_import_pd(struct ibv_context *context, uint32_t pd_handle);
 void plx_unimport_pd(struct ibv_pd *pd);

@@ -23,9 +23,13 @@
 	X(CREATE_AH, ctl_create_ah, "make an address handle; begins to look for its neighbour") \
 	X(DESTROY_AH, ctl_destroy_ah, "free an address handle; returns when no core can touch it any more") \
 	X(REG_MR, ctl_reg_mr, "register memory") \
+	X(REREG_MR, ctl_rereg_mr, "change a region; accesses see the old one or the new one, whole") \
+	X(ADVISE_MR, ctl_advise_mr, "where the range of an on-demand region lies, and may be touched") \
 	X(DEREG_MR, ctl_dereg_mr, "deregister memory; returns when no core can touch it any more") \
 	X(ALLOC_MW, ctl_mw, "make a memory window") \
 	X(DEALLOC_MW, ctl_mw, "free a memory window; returns when no core can touch it any more") \
+	X(ALLOC_DM, ctl_alloc_dm, "take some of the device's memory") \
+	X(FREE_DM, ctl_free_dm, "give it back; EBUSY while a region is in it") \
 	X(OPEN_XRCD, ctl_xrcd, "open an XRC domain, or make one") \
 	X(CLOSE_XRCD, ctl_xrcd, "close an XRC domain; EBUSY while a QP or SRQ of this opening is there") \
 	X(CREATE_CHANNEL, ctl_channel, "make a completion channel") \
@@ -71,6 +75,13 @@ struct ctl_query_device {
 	uint64_t page_size_cap;
 	uint64_t device_cap_flags;	/* enum ibv_device_cap_flags */
 	uint64_t hca_core_clock;	/* kHz; 0 when unknown */
+	uint64_t max_dm_size;		/* bytes of device memory, in all */
+	/* enum ibv_odp_general_caps, and enum ibv_odp_transport_cap_bits of each service */
+	uint32_t odp_general;
+	uint32_t odp_rc;
+	uint32_t odp_uc;
+	uint32_t odp_ud;
+	uint32_t odp_xrc;
 	uint32_t vendor_id;
 	uint32_t vendor_part_id;
 	uint32_t hw_ver;
@@ -164,6 +175,14 @@ struct ctl_destroy_ah {
 	uint32_t reserved;
 };
 
+enum ctl_region {
+	CTL_MEMORY,		/* of the program, at addr */
+	CTL_MAPPED,		/* the same, mapped by libpollux just now: that needs no look */
+	CTL_DEVICE,		/* device memory `dm`; addr is an offset in it; iova 0 */
+	CTL_NULL,		/* reads as zeros, forgets what is written; addr, length, iova and access 0 */
+	CTL_IMPLICIT,		/* whatever the program has mapped when it is used; addr, length and iova 0 */
+};
+
 struct ctl_reg_mr {
 	/* in */
 	uint32_t pd;
@@ -171,11 +190,40 @@ struct ctl_reg_mr {
 	uint64_t addr;
 	uint64_t length;
 	uint64_t iova;			/* address by which WRs and peers name the first byte */
+	uint32_t kind;			/* enum ctl_region */
+	uint32_t dm;			/* of CTL_DEVICE */
 	/* out */
 	uint32_t mr;
 	uint32_t lkey;
 	uint32_t rkey;
 	uint32_t reserved;
+};
+
+struct ctl_rereg_mr {
+	/* in */
+	uint32_t mr;
+	uint32_t flags;			/* enum ibv_rereg_mr_flags */
+	uint32_t pd;			/* with PD */
+	uint32_t access;		/* with ACCESS */
+	uint64_t addr;			/* with TRANSLATION, of CTL_MEMORY alone; so are the next two */
+	uint64_t length;
+	uint64_t iova;
+	/* out: new ones with TRANSLATION, else as they were */
+	uint32_t lkey;
+	uint32_t rkey;
+};
+
+struct ctl_advise_mr {
+	/* in: -ENOENT for an lkey that is none, -EPERM for one of another domain or without the right,
+	 * -EINVAL when it is no on-demand region, -EFAULT beyond its range */
+	uint32_t pd;
+	uint32_t lkey;
+	uint64_t addr;
+	uint64_t length;
+	uint32_t write;			/* the right to write is needed */
+	uint32_t reserved;
+	/* out */
+	uint64_t at;			/* where it lies in the program */
 };
 
 struct ctl_dereg_mr {
@@ -190,6 +238,21 @@ struct ctl_mw {
 	/* out of ALLOC, in of DEALLOC */
 	uint32_t mw;
 	uint32_t rkey;			/* its first key, which reaches nothing; out of ALLOC alone */
+};
+
+struct ctl_alloc_dm {
+	/* in */
+	uint64_t length;		/* at least 1 */
+	uint32_t log2_align;		/* at most CTL_DM_MAX_ALIGN */
+	/* out */
+	uint32_t dm;
+	struct ctl_seg mem;		/* zeros */
+};
+#define CTL_DM_MAX_ALIGN 12u
+
+struct ctl_free_dm {
+	uint32_t dm;			/* in */
+	uint32_t reserved;
 };
 
 struct ctl_xrcd {

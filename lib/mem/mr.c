@@ -15,9 +15,11 @@ _Static_assert(sizeof(struct mr) >= KEY_REST_SIZE, "its memory serves for its pl
 static bool
 desc_ok(const struct mr *d)
 {
-	if (d->outside != MEM_OK && d->outside != MEM_BAD_RANGE)
-		return !d->length;
-	return d->length && d->length - 1 <= UINT64_MAX - d->iova &&
+	if (!d->length)
+		return d->outside != MEM_OK;
+	if (d->outside == MEM_NOWHERE || d->outside == MEM_ASK)
+		return false;
+	return d->length - 1 <= UINT64_MAX - d->iova &&
 	       d->length - 1 <= UINTPTR_MAX - (uintptr_t)d->base;
 }
 

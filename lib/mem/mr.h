@@ -43,9 +43,9 @@ struct mr {
 	uint32_t access;	/* enum mem_access */
 	uint32_t windows;	/* bound to it; atomic: any core binds. Or MR_CLOSED */
 	uint64_t iova;		/* the address by which the first byte is named */
-	uint64_t length;	/* at least 1; 0 of a region that is all outside */
+	uint64_t length;	/* at least 1, or 0 where `outside` is given: all is outside then */
 	uint8_t *base;		/* where the first byte lies for this process */
-	enum mem_result outside;	/* what lies outside: MEM_NOWHERE, MEM_ASK; else MEM_BAD_RANGE */
+	enum mem_result outside;	/* what lies outside; MEM_OK in a description: MEM_BAD_RANGE */
 	void *owner;		/* the control side's, who may look by mr_find() too */
 };
 #define MR_CLOSED UINT32_MAX

@@ -85,6 +85,7 @@ furnish(struct client *cl, struct stack *s)
 	list_init(&cl->ahs);
 	list_init(&cl->regions);
 	list_init(&cl->windows);
+	list_init(&cl->dms);
 	list_init(&cl->channels);
 	list_init(&cl->cqs);
 	list_init(&cl->srqs);

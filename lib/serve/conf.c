@@ -14,6 +14,8 @@
 #include "port/spec.h"
 
 #define LIST_ITEM 64
+#define DM_SIZE (UINT64_C(16) << 20)
+#define DM_SIZE_MAX_MIB (UINT64_C(1) << 20)
 /* An OUI that no vendor can have, as Soft-RoCE says too: there are programs that take 0 for a device that
  * could not be asked. */
 #define NO_VENDOR 0xffffff
@@ -218,6 +220,18 @@ set_explain(struct serve_conf *c, const char *s, struct kv_err *err)
 	return rc;
 }
 
+/* MiB */
+static int
+set_dm_size(struct serve_conf *c, const char *s, struct kv_err *err)
+{
+	uint64_t n;
+	int rc = kv_u64(s, 0, DM_SIZE_MAX_MIB, &n, err);
+
+	if (rc == 0)
+		c->dm_size = n << 20;
+	return rc;
+}
+
 static int
 set_u32(uint32_t *out, const char *s, struct kv_err *err)
 {
@@ -266,6 +280,7 @@ conf_parse(struct serve_conf *c, const struct setting_text *t, char *why, size_t
 	c->eng.inline_mode = true;
 	c->eng.num_cores = 1;
 	c->vendor_id = NO_VENDOR;
+	c->dm_size = DM_SIZE;
 	if (!text.port || !*text.port)
 		text.port = "loop";
 	/* the port first: it clears what the others put into its part */

@@ -26,6 +26,7 @@
 	X(socket, "POLLUX_SOCKET", "socket") \
 	X(zero_copy, "POLLUX_ZERO_COPY", "zero_copy") \
 	X(explain, "POLLUX_EXPLAIN", "explain") \
+	X(dm_size, "POLLUX_DM_SIZE", "dm_size") \
 	X(vendor_id, "POLLUX_VENDOR_ID", "vendor_id") \
 	X(vendor_part_id, "POLLUX_VENDOR_PART_ID", "vendor_part_id")
 
@@ -41,6 +42,7 @@ struct serve_conf {
 	 * that were parsed */
 	struct eng_conf eng;
 	const char *counters;	/* a file for what was counted, or NULL */
+	uint64_t dm_size;	/* bytes of device memory */
 	uint32_t vendor_id;
 	uint32_t vendor_part_id;
 	char port[512];

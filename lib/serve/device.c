@@ -27,6 +27,14 @@ enum device_no {		/* values of rdma-core's enums */
 	QPF_GRH_REQUIRED = 1 << 0,
 	PORT_IP_BASED_GIDS = 1 << 26,	/* enum ibv_port_cap_flags */
 	GID_ROCE_V2 = 2,		/* enum ibv_gid_type */
+	ODP_SUPPORT = 1 << 0,		/* enum ibv_odp_general_caps */
+	ODP_IMPLICIT = 1 << 1,
+	ODP_SEND = 1 << 0,		/* enum ibv_odp_transport_cap_bits */
+	ODP_RECV = 1 << 1,
+	ODP_WRITE = 1 << 2,
+	ODP_READ = 1 << 3,
+	ODP_ATOMIC = 1 << 4,
+	ODP_SRQ_RECV = 1 << 5,
 };
 
 /* EUI-64 of the MAC: ff:fe in the middle, the universal bit turned. */
@@ -48,7 +56,11 @@ serve_describe(const struct stack *s, struct ctl_device *out)
 	out->guid = guid_of(eng_port(s->eng)->mac);
 }
 
-/* Atomics are lock-prefixed instructions on the program's own memory: atomic for its CPUs too. */
+/*
+ * Atomics are lock-prefixed instructions on the program's own memory: atomic for its CPUs too. On-demand
+ * paging: the CPU moves every byte, and faults as the program itself does. Implicit: for local access alone,
+ * a peer's is refused when it is asked for (memory.c).
+ */
 int
 serve_query_device(struct client *cl, struct ctl_query_device *m)
 {
@@ -61,6 +73,12 @@ serve_query_device(struct client *cl, struct ctl_query_device *m)
 		.page_size_cap = 4096,
 		.device_cap_flags = CAP_RC_RNR_NAK_GEN | CAP_SRQ_RESIZE | CAP_XRC | CAP_MEM_WINDOW |
 				    CAP_MEM_WINDOW_TYPE_2B,
+		.max_dm_size = s->conf.dm_size,
+		.odp_general = ODP_SUPPORT | ODP_IMPLICIT,
+		.odp_rc = ODP_SEND | ODP_RECV | ODP_WRITE | ODP_READ | ODP_ATOMIC | ODP_SRQ_RECV,
+		.odp_uc = ODP_SEND | ODP_RECV | ODP_WRITE,
+		.odp_ud = ODP_SEND | ODP_RECV,
+		.odp_xrc = ODP_SEND | ODP_WRITE | ODP_READ | ODP_ATOMIC | ODP_SRQ_RECV,
 		.vendor_id = s->conf.vendor_id,
 		.vendor_part_id = s->conf.vendor_part_id,
 		.hca_core_clock = eng_tick_khz(s->eng),

@@ -41,6 +41,7 @@ to_text(struct setting_text *t, struct numbers *n, const struct plx_stack_config
 		.socket = c->socket,
 		.zero_copy = c->zero_copy,
 		.explain = c->explain,
+		.dm_size = c->dm_size,
 		.vendor_id = text_of(n->vendor_id, c->vendor_id),
 		.vendor_part_id = text_of(n->vendor_part_id, c->vendor_part_id),
 	};

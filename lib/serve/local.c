@@ -126,9 +126,13 @@ local_close(struct ctl_client *client)
 	X(CREATE_AH, create_ah) \
 	X(DESTROY_AH, destroy_ah) \
 	X(REG_MR, reg_mr) \
+	X(REREG_MR, rereg_mr) \
+	X(ADVISE_MR, advise_mr) \
 	X(DEREG_MR, dereg_mr) \
 	X(ALLOC_MW, alloc_mw) \
 	X(DEALLOC_MW, dealloc_mw) \
+	X(ALLOC_DM, alloc_dm) \
+	X(FREE_DM, free_dm) \
 	X(OPEN_XRCD, open_xrcd) \
 	X(CLOSE_XRCD, close_xrcd) \
 	X(CREATE_CHANNEL, create_channel) \

@@ -8,31 +8,42 @@
 #include <sys/mman.h>
 
 #include "base/log.h"
-#include "serve/object.h"
+#include "mem/guarded.h"
+#include "serve/memory.h"
 
 #define PAGE UINT64_C(4096)
 
-enum access_flag {		/* the other values of enum ibv_access_flags */
-	ACCESS_ON_DEMAND = 1 << 6,
-	ACCESS_HUGETLB = 1 << 7,
-};
-#define ACCESS_OPTIONAL 0x3ff00000u	/* a device may ignore these */
-#define ACCESS_RIGHTS \
-	(MEM_LOCAL_WRITE | MEM_REMOTE_WRITE | MEM_REMOTE_READ | MEM_REMOTE_ATOMIC | MEM_FLUSH_GLOBAL | \
-	 MEM_MW_BIND | MEM_ZERO_BASED)
-#define ACCESS_ABSENT ACCESS_ON_DEMAND
-#define ACCESS_KNOWN (ACCESS_RIGHTS | ACCESS_ABSENT | ACCESS_HUGETLB | ACCESS_OPTIONAL)
+#define ACCESS_PLAIN (ACCESS_RIGHTS | ACCESS_OPTIONAL)
 
-/* FG2: who lets a peer write must be able to write itself. */
-static int
-check_access(uint32_t access)
+/* By kind: what its access may be. */
+static const uint32_t access_known[] = {
+	[CTL_MEMORY] = ACCESS_PLAIN | ACCESS_ON_DEMAND | ACCESS_HUGETLB,
+	[CTL_MAPPED] = ACCESS_PLAIN,
+	[CTL_DEVICE] = ACCESS_PLAIN,
+	[CTL_NULL] = 0,
+	[CTL_IMPLICIT] = ACCESS_PLAIN | ACCESS_ON_DEMAND,
+};
+#define KINDS (sizeof(access_known) / sizeof(access_known[0]))
+
+/*
+ * FG2: who lets a peer write must be able to write itself. A peer's accesses need a pointer, and an implicit
+ * region has none: an address that the program has not mapped would end the process, not the QP.
+ */
+int
+memory_check_access(enum ctl_region kind, uint32_t access)
 {
-	if (access & ~ACCESS_KNOWN)
+	if (kind >= KINDS || (access & ~access_known[kind]))
 		return -EINVAL;
-	if (access & ACCESS_ABSENT)
-		return -EOPNOTSUPP;
 	if ((access & (MEM_REMOTE_WRITE | MEM_REMOTE_ATOMIC)) && !(access & MEM_LOCAL_WRITE))
 		return -EINVAL;
+	if (kind == CTL_DEVICE && !(access & MEM_ZERO_BASED))
+		return -EINVAL;
+	if (kind != CTL_IMPLICIT)
+		return 0;
+	if (!(access & ACCESS_ON_DEMAND))
+		return -EINVAL;
+	if ((access & ACCESS_RIGHTS & ~(uint32_t)MEM_LOCAL_WRITE) || !mem_guarded_works())
+		return -EOPNOTSUPP;
 	return 0;
 }
 
@@ -71,56 +82,108 @@ check_range(uint64_t addr, uint64_t length, bool write)
 	return 0;
 }
 
-static int
-check_reg(const struct ctl_reg_mr *m)
+int
+memory_check(enum ctl_region kind, const struct mr *mr)
 {
-	int rc = check_access(m->access);
+	uint64_t addr = (uintptr_t)mr->base;
 
-	if (rc < 0)
-		return rc;
-	if (!m->length || m->addr + m->length < m->addr || m->iova + m->length - 1 < m->iova)
+	if (kind == CTL_NULL || kind == CTL_IMPLICIT)
+		return mr->length || mr->iova || addr ? -EINVAL : 0;
+	if (kind == CTL_DEVICE)		/* place() has looked; it may be of no bytes */
+		return 0;
+	if (!mr->length || addr + mr->length < addr || mr->iova + mr->length - 1 < mr->iova)
 		return -EINVAL;
-	return check_range(m->addr, m->length, m->access & MEM_LOCAL_WRITE);
+	return kind == CTL_MEMORY ? check_range(addr, mr->length, mr->access & MEM_LOCAL_WRITE) : 0;
 }
 
-int
-serve_reg_mr(struct client *cl, struct ctl_reg_mr *m)
+static enum mem_result
+outside(uint32_t kind)
 {
-	struct stack *s = cl->stack;
-	struct pd *pd = pd_get(cl, m->pd);
-	struct region *r;
-	struct mr desc = {
+	return kind == CTL_NULL ? MEM_NOWHERE : kind == CTL_IMPLICIT ? MEM_ASK : MEM_BAD_RANGE;
+}
+
+/* 0, -EINVAL. In device memory the address is an offset. */
+static int
+place(struct client *cl, const struct ctl_reg_mr *m, struct mr *desc, struct dmem **out)
+{
+	struct dmem *dm;
+
+	if (m->kind != CTL_DEVICE)
+		return 0;
+	dm = dm_get(cl, m->dm);
+	if (!dm || m->iova || m->length > dm->length || m->addr > dm->length - m->length)
+		return -EINVAL;
+	desc->base = dm->at + m->addr;
+	*out = dm;
+	return 0;
+}
+
+static int
+describe(struct client *cl, const struct ctl_reg_mr *m, struct mr *desc, struct dmem **dm)
+{
+	int rc = memory_check_access((enum ctl_region)m->kind, m->access);
+
+	*desc = (struct mr){
 		.pd = m->pd,
 		.access = m->access & ACCESS_RIGHTS,
 		.iova = m->iova,
 		.length = m->length,
 		.base = (uint8_t *)(uintptr_t)m->addr,
+		.outside = outside(m->kind),
 	};
-	int rc = pd ? check_reg(m) : -EINVAL;
+	if (m->kind == CTL_NULL)	/* a receive may name it: what comes is forgotten */
+		desc->access = MEM_LOCAL_WRITE;
+	if (rc == 0)
+		rc = place(cl, m, desc, dm);
+	return rc ? rc : memory_check((enum ctl_region)m->kind, desc);
+}
+
+/* Known by its handle and by its key. 0 or -ENOMEM. */
+static int
+publish(struct stack *s, struct region *r, struct mr *desc)
+{
+	int rc = table_add(&s->regions, r, &r->handle, NULL);
+
+	if (rc < 0)
+		return rc;
+	desc->owner = r;
+	rc = mr_add(s->mrs, desc, &r->mr);
+	if (rc < 0)
+		table_del(&s->regions, r->handle);
+	return rc;
+}
+
+int
+serve_reg_mr(struct client *cl, struct ctl_reg_mr *m)
+{
+	struct pd *pd = pd_get(cl, m->pd);
+	struct dmem *dm = NULL;
+	struct region *r;
+	struct mr desc;
+	int rc = pd ? describe(cl, m, &desc, &dm) : -EINVAL;
 
 	if (rc < 0)
 		return rc;
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	rc = table_add(&s->regions, r, &r->handle, NULL);
-	if (rc < 0)
-		goto free_region;
-	rc = mr_add(s->mrs, &desc, &r->mr);
-	if (rc < 0)
-		goto del_handle;
+	rc = publish(cl->stack, r, &desc);
+	if (rc < 0) {
+		free(r);
+		return rc;
+	}
 	r->client = cl;
 	r->pd = pd;
+	r->kind = (enum ctl_region)m->kind;
+	r->access = m->access;
+	r->dm = dm;
 	pd->users++;
+	if (dm)
+		dm->users++;
 	list_push(&cl->regions, &r->node);
 	m->mr = r->handle;
 	m->lkey = m->rkey = r->mr->key;
 	return 0;
-del_handle:
-	table_del(&s->regions, r->handle);
-free_region:
-	free(r);
-	return rc;
 }
 
 void
@@ -146,15 +209,25 @@ region_free(struct region *r)
 	table_del(&s->regions, r->handle);
 	list_del(&r->node);
 	r->pd->users--;
+	if (r->dm)
+		r->dm->users--;
 	free(r);
+}
+
+struct region *
+region_get(struct client *cl, uint32_t handle)
+{
+	struct region *r = table_get(&cl->stack->regions, handle);
+
+	return r && r->client == cl ? r : NULL;
 }
 
 int
 serve_dereg_mr(struct client *cl, struct ctl_dereg_mr *m)
 {
-	struct region *r = table_get(&cl->stack->regions, m->mr);
+	struct region *r = region_get(cl, m->mr);
 
-	if (!r || r->client != cl)
+	if (!r)
 		return -EINVAL;
 	if (mr_close(r->mr) < 0)
 		return -EBUSY;	/* F22 */

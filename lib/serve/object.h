@@ -19,6 +19,7 @@
 #define MAX_PD 32768u
 #define MAX_MR 1048576u
 #define MAX_MW 1048576u
+#define MAX_DM 65536u
 #define MAX_CQ 65536u
 #define MAX_QP 65536u
 #define MAX_SRQ 65536u
@@ -62,6 +63,19 @@ struct region {
 	uint32_t handle;
 	struct pd *pd;
 	struct mr *mr;
+	enum ctl_region kind;
+	uint32_t access;		/* as registered, with what no core asks for */
+	struct dmem *dm;		/* of CTL_DEVICE */
+};
+
+struct dmem {				/* device memory */
+	struct client *client;
+	struct list_node node;
+	uint32_t handle;
+	uint8_t *at;
+	uint64_t length;		/* as asked for */
+	size_t mapped;			/* bytes at `at`: a whole number of pages */
+	uint32_t users;			/* regions in it */
 };
 
 struct window {
@@ -143,7 +157,7 @@ struct client {
 	struct list_node node;
 	struct seat *seat;		/* one for each core, by its index */
 	int async_fd;			/* the stack's end */
-	struct list pds, ahs, regions, windows, channels, cqs, srqs, qps, xrcds;
+	struct list pds, ahs, regions, windows, dms, channels, cqs, srqs, qps, xrcds;
 };
 
 struct stack {
@@ -151,7 +165,8 @@ struct stack {
 	struct serve_conf conf;
 	struct engine *eng;
 	struct mr_table *mrs;
-	struct table pds, ahs, regions, windows, channels, cqs, srqs, qps, xrcds;
+	struct table pds, ahs, regions, windows, dms, channels, cqs, srqs, qps, xrcds;
+	uint64_t dm_used;		/* of conf.dm_size */
 	struct list domains;		/* struct xrcd.node */
 	struct perm qpns;		/* number of creation on a core -> QPN without the core's bits */
 	uint32_t num_created[ENG_MAX_CORES];
@@ -182,9 +197,13 @@ int serve_destroy_ah(struct client *cl, struct ctl_destroy_ah *m);
 /* The path of the handle that this made still waits for its neighbour. */
 bool serve_ah_waits(struct client *cl, const struct ctl_create_ah *m);
 int serve_reg_mr(struct client *cl, struct ctl_reg_mr *m);
+int serve_rereg_mr(struct client *cl, struct ctl_rereg_mr *m);
+int serve_advise_mr(struct client *cl, struct ctl_advise_mr *m);
 int serve_dereg_mr(struct client *cl, struct ctl_dereg_mr *m);
 int serve_alloc_mw(struct client *cl, struct ctl_mw *m);
 int serve_dealloc_mw(struct client *cl, struct ctl_mw *m);
+int serve_alloc_dm(struct client *cl, struct ctl_alloc_dm *m);
+int serve_free_dm(struct client *cl, struct ctl_free_dm *m);
 int serve_open_xrcd(struct client *cl, struct ctl_xrcd *m);
 int serve_close_xrcd(struct client *cl, struct ctl_xrcd *m);
 int serve_create_channel(struct client *cl, struct ctl_channel *m);
@@ -210,6 +229,8 @@ int serve_destroy_srq(struct client *cl, struct ctl_destroy_srq *m);
 
 /* Objects of a handle, or NULL when it is no such object of this client. */
 struct pd *pd_get(struct client *cl, uint32_t handle);
+struct region *region_get(struct client *cl, uint32_t handle);
+struct dmem *dm_get(struct client *cl, uint32_t handle);
 struct cqueue *cq_get(struct client *cl, uint32_t handle);
 struct qpair *qp_get(struct client *cl, uint32_t handle);
 struct squeue *srq_get(struct client *cl, uint32_t handle);
@@ -220,6 +241,7 @@ void pd_free(struct pd *pd);
 void memory_is_back(struct stack *s, int frames);
 void region_free(struct region *r);
 void window_free(struct window *w);
+void dm_free(struct dmem *dm);
 void ah_free(struct ahandle *a);
 void channel_free(struct channel *ch);
 void cq_free(struct cqueue *cq);

@@ -23,5 +23,6 @@ client_reclaim(struct client *cl)
 	RECLAIM(cl->ahs, struct ahandle, ah_free);
 	RECLAIM(cl->windows, struct window, window_free);
 	RECLAIM(cl->regions, struct region, region_free);
+	RECLAIM(cl->dms, struct dmem, dm_free);
 	RECLAIM(cl->pds, struct pd, pd_free);
 }

@@ -69,6 +69,7 @@ stack_free(struct stack *s)
 	table_fini(&s->ahs);
 	table_fini(&s->regions);
 	table_fini(&s->windows);
+	table_fini(&s->dms);
 	table_fini(&s->channels);
 	table_fini(&s->cqs);
 	table_fini(&s->srqs);
@@ -90,6 +91,7 @@ stack_new(void)
 	table_init(&s->ahs, MAX_AH);
 	table_init(&s->regions, MAX_MR);
 	table_init(&s->windows, MAX_MW);
+	table_init(&s->dms, MAX_DM);
 	table_init(&s->channels, MAX_CHANNEL);
 	table_init(&s->cqs, MAX_CQ);
 	table_init(&s->srqs, MAX_SRQ);

@@ -25,6 +25,11 @@ verbs_ops_fill(struct verbs_context *vctx)
 	ops->alloc_mw = plx_alloc_mw;
 	ops->bind_mw = plx_bind_mw;
 	ops->dealloc_mw = plx_dealloc_mw;
+	vctx->advise_mr = plx_advise_mr;
+	vctx->alloc_null_mr = plx_alloc_null_mr;
+	vctx->alloc_dm = plx_alloc_dm;
+	vctx->free_dm = plx_free_dm;
+	vctx->reg_dm_mr = plx_reg_dm_mr;
 	vctx->query_port = verbs_query_port;
 	vctx->query_device_ex = verbs_query_device_ex;
 	vctx->create_qp_ex = plx_create_qp_ex;

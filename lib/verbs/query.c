@@ -50,11 +50,22 @@ device_attr_fill(const struct ctl_query_device *d, struct ibv_device_attr *attr)
 	snprintf(attr->fw_ver, sizeof(attr->fw_ver), "%.*s", (int)sizeof(d->fw_ver), d->fw_ver);
 }
 
+/* A forked child, which cannot ask, is told what the device said when the context was opened: programs divide
+ * what it has between their children. 0 or -errno. */
+static int
+device_ask(struct ibv_context *context, struct ctl_query_device *d)
+{
+	if (!verbs_ctx_of(context)->pub.refuse)
+		return verbs_call(context, CTL_QUERY_DEVICE, d);
+	*d = verbs_ctx_of(context)->limits;
+	return 0;
+}
+
 int
 plx_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	struct ctl_query_device d = { 0 };
-	int err = verbs_call(context, CTL_QUERY_DEVICE, &d);
+	int err = device_ask(context, &d);
 
 	if (!err)
 		device_attr_fill(&d, attr);
@@ -72,7 +83,7 @@ verbs_query_device_ex(struct ibv_context *context, const struct ibv_query_device
 
 	if (input && input->comp_mask)
 		return EINVAL;
-	err = verbs_call(context, CTL_QUERY_DEVICE, &d);
+	err = device_ask(context, &d);
 	if (err)
 		return -err;
 	device_attr_fill(&d, &full.orig_attr);
@@ -80,6 +91,12 @@ verbs_query_device_ex(struct ibv_context *context, const struct ibv_query_device
 	full.completion_timestamp_mask = d.hca_core_clock ? UINT64_MAX : 0;
 	full.device_cap_flags_ex = d.device_cap_flags | PLX_DEVICE_FLUSH_GLOBAL | PLX_DEVICE_ATOMIC_WRITE;
 	full.phys_port_cnt_ex = d.phys_port_cnt;
+	full.max_dm_size = d.max_dm_size;
+	full.odp_caps.general_caps = d.odp_general;
+	full.odp_caps.per_transport_caps.rc_odp_caps = d.odp_rc;
+	full.odp_caps.per_transport_caps.uc_odp_caps = d.odp_uc;
+	full.odp_caps.per_transport_caps.ud_odp_caps = d.odp_ud;
+	full.xrc_odp_caps = d.odp_xrc;
 	full.cq_mod_caps.max_cq_count = CTL_MODERATE_MAX;
 	full.cq_mod_caps.max_cq_period = CTL_MODERATE_MAX;
 	memset(attr, 0, attr_size);

@@ -18,9 +18,6 @@
 
 /* X(type, declarator): returns NULL and sets errno */
 #define RETURN_NULL(X) \
-	X(struct ibv_mr *, plx_reg_dmabuf_mr(struct ibv_pd *a, uint64_t b, size_t c, uint64_t d, int e, \
-					     int f), \
-	  (void)a, (void)b, (void)c, (void)d, (void)e, (void)f) \
 	X(struct ibv_context *, plx_import_device(int a), (void)a) \
 	X(struct ibv_pd *, plx_import_pd(struct ibv_context *a, uint32_t b), (void)a, (void)b) \
 	X(struct ibv_mr *, plx_import_mr(struct ibv_pd *a, uint32_t b), (void)a, (void)b) \
@@ -58,16 +55,3 @@ RETURN_NULL(UNSUPPORTED_NULL)
 		__VA_ARGS__; \
 	}
 RETURN_VOID(UNSUPPORTED_VOID)
-
-int
-plx_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, size_t length, int access)
-{
-	(void)mr;
-	(void)flags;
-	(void)pd;
-	(void)addr;
-	(void)length;
-	(void)access;
-	errno = EOPNOTSUPP;
-	return IBV_REREG_MR_ERR_INPUT; /* the old registration is as it was */
-}

@@ -83,6 +83,17 @@ struct verbs_ah {
 
 struct verbs_mr {
 	struct ibv_mr mr;
+	unsigned int access;		/* as registered */
+	void *map;			/* of a dma-buf, or NULL */
+	size_t map_len;
+	int fd;				/* of it; held open */
+};
+
+struct verbs_dm {
+	struct ibv_dm dm;
+	uint8_t *at;
+	size_t length;
+	bool own;			/* of a forked child: on its heap */
 };
 
 struct verbs_xrcd {
@@ -133,6 +144,18 @@ verbs_cq_of(struct ibv_cq *cq)
 	return (struct verbs_cq *)cq;
 }
 
+static inline struct verbs_mr *
+verbs_mr_of(struct ibv_mr *mr)
+{
+	return (struct verbs_mr *)mr;
+}
+
+static inline struct verbs_dm *
+verbs_dm_of(struct ibv_dm *dm)
+{
+	return (struct verbs_dm *)dm;
+}
+
 static inline struct verbs_xrcd *
 verbs_xrcd_of(struct ibv_xrcd *xrcd)
 {
@@ -160,6 +183,16 @@ int verbs_stack_join(struct verbs_ctx *ctx);
 void verbs_stack_leave(struct verbs_ctx *ctx);
 /* One control call. 0 or -errno; -EIO in a forked child. */
 int verbs_call(struct ibv_context *context, enum ctl_msg_type type, void *msg);
+
+/* mr.c */
+
+/* Registers what the message says, and makes of the answer an MR with that addr and length. NULL: errno. */
+struct ibv_mr *verbs_mr_register(struct ibv_pd *pd, struct ctl_reg_mr *msg, void *addr, size_t length);
+/* Of the program's own memory: 0, -EINVAL, -EFAULT. */
+int verbs_mr_check(uint64_t addr, uint64_t length, unsigned int access);
+
+/* dmabuf.c. Nothing for a region of another kind. */
+void verbs_dmabuf_unmap(struct verbs_mr *mr);
 
 /* config.c */
 

@@ -12,7 +12,7 @@
 
 #include "fuzz.h"
 
-enum kind { PD, MR, CHANNEL, CQ, SRQ, QP, AH, XRCD, TD, MW, KINDS };
+enum kind { PD, MR, DM, CHANNEL, CQ, SRQ, QP, AH, XRCD, TD, MW, KINDS };
 
 #define MAX_LIVE 12
 
@@ -70,15 +70,16 @@ int other_still_works(void);
 int other_end(void);
 void *other_object(enum kind kind);	/* NULL: it has none of these */
 
-/* api_device.c, api_object.c, api_qp.c, api_window.c, api_builder.c, api_data.c: each calls a function of
- * libpollux. 0, what it failed with, or SKIP. */
+/* api_device.c, api_object.c, api_memory.c, api_qp.c, api_window.c, api_builder.c, api_data.c: each calls a
+ * function of libpollux. 0, what it failed with, or SKIP. */
 #define API_CALLS(X) \
 	X(get_device_list) X(get_device_info) X(open_device) X(open_device_version) X(query_device) \
 	X(query_device_ex) X(query_rt_values_ex) X(wallclock) X(query_port) X(query_gid) X(query_gid_ex) \
 	X(query_gid_ex_sized) X(query_gid_table) X(query_gid_table_sized) X(query_pkey) X(get_pkey_index) \
 	X(names) X(rates) X(fork_init) X(absent) X(init_ah_from_wc) X(alloc_pd) X(dealloc_pd) X(alloc_td) \
 	X(dealloc_td) X(alloc_parent_domain) X(reg_mr) X(reg_mr_iova) X(reg_mr_iova2) X(rereg_mr) \
-	X(dereg_mr) X(open_xrcd) X(close_xrcd) X(create_comp_channel) X(destroy_comp_channel) \
+	X(dereg_mr) X(reg_dmabuf_mr) X(alloc_null_mr) X(advise_mr) X(alloc_dm) X(free_dm) X(copy_dm) \
+	X(reg_dm_mr) X(open_xrcd) X(close_xrcd) X(create_comp_channel) X(destroy_comp_channel) \
 	X(create_cq) X(create_cq_ex) X(resize_cq) X(modify_cq) X(destroy_cq) X(create_srq) \
 	X(create_srq_ex) X(get_srq_num) X(modify_srq) X(query_srq) X(destroy_srq) X(create_ah) \
 	X(create_ah_from_wc) X(destroy_ah) X(alloc_mw) X(dealloc_mw) X(bind_mw) \

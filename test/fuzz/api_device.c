@@ -207,7 +207,6 @@ call_absent(void)
 	if (plx_import_device((int)rnd_word()) || errno != EOPNOTSUPP ||
 	    plx_import_pd(api.ctx, rnd_word()) || (pd && plx_import_mr(pd, rnd_word())) ||
 	    plx_import_dm(api.ctx, rnd_word()) ||
-	    (pd && plx_reg_dmabuf_mr(pd, rnd64(), any_len(), rnd64(), (int)rnd_word(), (int)any_access())) ||
 	    (qp && (!plx_set_ece(qp, &ece) || !plx_query_ece(qp, &ece))))
 		return 0;
 	return plx_resolve_eth_l2_from_gid(api.ctx, &ah, mac, &vid);

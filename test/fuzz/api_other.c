@@ -2,7 +2,7 @@
 /* The other context: its program does nothing wrong, and nothing of what the fuzzer does is seen in it. */
 #include "serve_verbs.h"
 
-enum kind { PD, MR, CHANNEL, CQ, SRQ, QP, AH, XRCD, TD };	/* api.h */
+enum kind { PD, MR, DM, CHANNEL, CQ, SRQ, QP, AH, XRCD, TD };	/* api.h */
 
 int other_begin(const char *cores);
 int other_still_works(void);

@@ -14,6 +14,7 @@ static const struct {
 } layout[KINDS] = {
 	[PD] = HANDLE(verbs_pd, pd.handle),
 	[MR] = HANDLE(verbs_mr, mr.handle),
+	[DM] = HANDLE(verbs_dm, dm.handle),
 	[CHANNEL] = HANDLE(verbs_channel, handle),
 	[CQ] = HANDLE(verbs_cq, pub.v.cq.handle),
 	[SRQ] = HANDLE(verbs_srq, pub.srq.handle),
@@ -135,6 +136,8 @@ end_one(enum kind kind, void *object)
 		return plx_dereg_mr(object);
 	case MW:
 		return plx_dealloc_mw(object);
+	case DM:
+		return plx_free_dm(object);
 	case CHANNEL:
 		return plx_destroy_comp_channel(object);
 	case CQ:
@@ -158,7 +161,7 @@ end_one(enum kind kind, void *object)
 int
 end_all(void)
 {
-	static const enum kind order[] = { QP, SRQ, CQ, CHANNEL, AH, MW, MR, XRCD, PD, TD };
+	static const enum kind order[] = { QP, SRQ, CQ, CHANNEL, AH, MW, MR, DM, XRCD, PD, TD };
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
 		enum kind kind = order[i];

@@ -15,7 +15,7 @@
 #define MAX_FDS 1024
 #define NUM_KNOWN 4
 
-enum kind { NONE, PD, AH, MR, CHANNEL, XRCD, CQ, QP, SRQ, SRQ_OF_QP, MW, KINDS };
+enum kind { NONE, PD, AH, MR, DM, CHANNEL, XRCD, CQ, QP, SRQ, SRQ_OF_QP, MW, KINDS };
 
 struct field {				/* of a message: a handle */
 	enum kind kind;
@@ -44,7 +44,12 @@ static const struct row {
 	    TAKES(H(PD, ctl_create_ah, pd))),
 	ROW(DESTROY_AH, ctl_destroy_ah, ERRS(0), NOTHING, TAKES(H(AH, ctl_destroy_ah, ah))),
 	ROW(REG_MR, ctl_reg_mr, ERRS(EFAULT, EOPNOTSUPP), MAKES(MR, ctl_reg_mr, mr),
-	    TAKES(H(PD, ctl_reg_mr, pd))),
+	    TAKES(H(PD, ctl_reg_mr, pd), H(DM, ctl_reg_mr, dm))),
+	ROW(REREG_MR, ctl_rereg_mr, ERRS(EFAULT, EOPNOTSUPP), NOTHING,
+	    TAKES(H(MR, ctl_rereg_mr, mr), H(PD, ctl_rereg_mr, pd))),
+	ROW(ADVISE_MR, ctl_advise_mr, ERRS(EFAULT, ENOENT, EPERM), NOTHING, TAKES(H(PD, ctl_advise_mr, pd))),
+	ROW(ALLOC_DM, ctl_alloc_dm, ERRS(0), MAKES(DM, ctl_alloc_dm, dm), TAKES(NOTHING)),
+	ROW(FREE_DM, ctl_free_dm, ERRS(EBUSY), NOTHING, TAKES(H(DM, ctl_free_dm, dm))),
 	ROW(DEREG_MR, ctl_dereg_mr, ERRS(0), NOTHING, TAKES(H(MR, ctl_dereg_mr, mr))),
 	ROW(ALLOC_MW, ctl_mw, ERRS(0), MAKES(MW, ctl_mw, mw), TAKES(H(PD, ctl_mw, pd))),
 	ROW(DEALLOC_MW, ctl_mw, ERRS(0), NOTHING, TAKES(H(MW, ctl_mw, mw))),
@@ -150,6 +155,8 @@ send_valid(void)
 		{ .CREATE_SRQ = { .max_wr = 8, .max_sge = 1 } },
 		{ .REG_MR = { .access = ALL_ACCESS, .addr = (uintptr_t)w.buf, .length = BUF_LEN } },
 		{ .ALLOC_MW = { .type = 1 + below(2) } },
+		{ .ALLOC_DM = { .length = 4096 } },
+		{ .REREG_MR = { .flags = 7, .access = ALL_ACCESS, .addr = (uintptr_t)w.buf, .length = 64 } },
 		{ .OPEN_XRCD = { .fd = -1, .oflags = 0100 } },
 		{ .CREATE_QP = { .type = types[below(6)], .cap = { 8, 8, 1, 1, 16 } } },
 		{ .MODIFY_QP = { .mask = QPM_STATE | QPM_PKEY_INDEX | QPM_PORT | QPM_ACCESS_FLAGS,
@@ -159,11 +166,12 @@ send_valid(void)
 	};
 	static const unsigned int type[] = {
 		CTL_ALLOC_PD, CTL_CREATE_CHANNEL, CTL_CREATE_CQ, CTL_CREATE_SRQ, CTL_REG_MR, CTL_ALLOC_MW,
-		CTL_OPEN_XRCD, CTL_CREATE_QP, CTL_MODIFY_QP, CTL_CREATE_AH, CTL_ATTACH_MCAST,
+		CTL_ALLOC_DM, CTL_REREG_MR, CTL_OPEN_XRCD, CTL_CREATE_QP, CTL_MODIFY_QP, CTL_CREATE_AH,
+		CTL_ATTACH_MCAST,
 	};
 	int bad = 0;
 
-	memcpy(m[9].CREATE_AH.attr.dgid, w.gid, 16);
+	memcpy(m[11].CREATE_AH.attr.dgid, w.gid, 16);
 	for (size_t i = 0; i < sizeof(type) / sizeof(type[0]); i++) {
 		name_own(&m[i], type[i]);
 		taken[type[i]] = m[i];
@@ -215,8 +223,8 @@ objects(void)
 {
 	const struct stack *s = stack_running();
 
-	return s->pds.num + s->ahs.num + s->regions.num + s->windows.num + s->channels.num + s->cqs.num +
-	       s->srqs.num + s->qps.num + s->xrcds.num + s->num_mgroups;
+	return s->pds.num + s->ahs.num + s->regions.num + s->windows.num + s->dms.num + s->channels.num +
+	       s->cqs.num + s->srqs.num + s->qps.num + s->xrcds.num + s->num_mgroups;
 }
 
 static int

@@ -93,6 +93,7 @@ REFUSED_VARIABLES = [
     ('POLLUX_VENDOR_ID', '0x1ffffffff', '0xffffffff'),
     ('POLLUX_VENDOR_PART_ID', '-1', '0xffffffff'),
     ('POLLUX_ZERO_COPY', 'no', 'it is 0 or 1'),
+    ('POLLUX_DM_SIZE', '16M', 'a number of MiB'),
     ('POLLUX_EXPLAIN', 'yes', 'it is 0 or 1'),
 ]
 # environment, options, what the program must find in its environment

@@ -225,6 +225,22 @@ mr_check_whole__rights_and_domain(void)
 	mr_table_free(t);
 }
 
+/* Nothing can be reached by it, but what has no bytes. */
+static void
+mr_check__region_of_no_bytes(void)
+{
+	struct mr_table *t = mr_table_new(8);
+	struct mr d = desc(0, 0), *mr;
+	uint8_t *p;
+
+	d.outside = MEM_BAD_RANGE;
+	CHECK_EQ(mr_add(t, &d, &mr), 0);
+	CHECK_EQ(mr_check(t, mr->key, 7, 0, 0, 0, &p), MEM_OK);
+	CHECK_EQ(mr_check(t, mr->key, 7, 0, 0, 1, &p), MEM_BAD_RANGE);
+	CHECK_EQ(mr_check(t, mr->key, 7, 0, 1, 0, &p), MEM_BAD_RANGE);
+	mr_table_free(t);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(mr_check__range_edges),
 	CHECK_CASE(mr_check__range_at_the_top_of_the_address_space),
@@ -235,6 +251,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(mr_replace__failure_changes_nothing),
 	CHECK_CASE(mr_check__regions_without_a_range),
 	CHECK_CASE(mr_check_whole__rights_and_domain),
+	CHECK_CASE(mr_check__region_of_no_bytes),
 };
 
 CHECK_MAIN(cases)

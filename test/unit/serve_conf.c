@@ -29,6 +29,7 @@ conf_parse__nothing_given_is_loop_inline(void)
 	CHECK_EQ(conf.eng.port.ip_mtu, 0);
 	CHECK(!conf.eng.impair && !conf.eng.record && !conf.counters);
 	CHECK_EQ(conf.vendor_id, 0xffffff);
+	CHECK_EQ(conf.dm_size, 16u << 20);
 	CHECK_EQ(conf.vendor_part_id, 0);
 }
 
@@ -39,6 +40,7 @@ conf_parse__everything_given(void)
 		.port = "memif:/run/x.sock,server", .ip = "10.1.2.3/24,2001:db8::1/64",
 		.gw = "10.1.2.254,2001:db8::ff", .mtu = "9000", .mac = "02:00:00:00:00:07",
 		.vlan = "5:3", .cores = "1", .vendor_id = "0x2c9", .vendor_part_id = "4119",
+		.dm_size = "3",
 		.impair = "drop=0.1,seed=7", .record = "x.pcapng", .counters = "x.txt",
 	};
 	static const uint8_t gid[16] = { [10] = 0xff, [11] = 0xff, 10, 1, 2, 3 };
@@ -63,6 +65,7 @@ conf_parse__everything_given(void)
 	CHECK(strcmp(conf.counters, "x.txt") == 0);
 	CHECK_EQ(conf.vendor_id, 0x2c9);
 	CHECK_EQ(conf.vendor_part_id, 4119);
+	CHECK_EQ(conf.dm_size, 3u << 20);
 }
 
 static void

@@ -148,7 +148,9 @@ query_port(uint8_t port)
 	X("reg_mr: remote write alone", mr_of(v.buf, 8, IBV_ACCESS_REMOTE_WRITE), EINVAL) \
 	X("reg_mr: atomic alone", mr_of(v.buf, 8, IBV_ACCESS_REMOTE_ATOMIC), EINVAL) \
 	X("reg_mr: unknown bit", mr_of(v.buf, 8, 1u << 31), EINVAL) \
-	X("reg_mr: on demand", mr_of(v.buf, 8, IBV_ACCESS_ON_DEMAND), EOPNOTSUPP) \
+	X("reg_mr: all memory, for peers", \
+	  mr_of(NULL, SIZE_MAX, IBV_ACCESS_ON_DEMAND | IBV_ACCESS_REMOTE_READ), EOPNOTSUPP) \
+	X("reg_mr: all memory, pinned", mr_of(NULL, SIZE_MAX, IBV_ACCESS_LOCAL_WRITE), EFAULT) \
 	X("reg_mr: nothing there", mr_of(hole(), 8, 0), EFAULT) \
 	X("query_port: 0", query_port(0), EINVAL) \
 	X("query_port: 2", query_port(2), EINVAL) \

@@ -4,6 +4,8 @@
  * domain of one thread; and threads that build, abort and post on one QP lose nothing and double nothing
  * (FC58).
  */
+#include <sys/mman.h>
+
 #include "serve_verbs.h"
 
 #define HALF (BUF_LEN / 2)		/* the peer's memory; what was sent lands at INBOX */
@@ -140,6 +142,8 @@ fill(size_t at, size_t len, uint8_t seed)
 		v.buf[at + i] = (uint8_t)(seed + i * 7);
 }
 
+static bool drops;		/* there is no page where bytes are to arrive */
+
 /* A receive of 40 + 2000 bytes at INBOX; a datagram's begins with its header. */
 static void
 expect(struct ends *e, uint64_t wr_id)
@@ -147,6 +151,8 @@ expect(struct ends *e, uint64_t wr_id)
 	struct ibv_sge sge = { (uintptr_t)v.buf + INBOX, 2040, v.mr->lkey };
 	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad;
 
+	if (drops)
+		MUST(madvise(v.buf + INBOX, BUF_LEN - INBOX, MADV_DONTNEED) == 0);
 	CHECK_EQ(e->srq ? ibv_post_srq_recv(e->srq, &wr, &bad) : ibv_post_recv(e->b, &wr, &bad), 0);
 }
 
@@ -338,6 +344,21 @@ wr__moves_data_on_every_type(void)
 	CHECK_EQ(close_verbs(), 0);
 }
 
+/* Whatever arrives finds no page there, and the one that is read from is new. */
+static void
+wr__moves_data_of_on_demand_regions(void)
+{
+	open_verbs("inline", 64, 16);
+	CHECK_EQ(ibv_dereg_mr(v.mr), 0);
+	v.mr = ibv_reg_mr(v.pd, v.buf, BUF_LEN, ALL_ACCESS | IBV_ACCESS_ON_DEMAND);
+	MUST(v.mr);
+	drops = true;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		all_of(v.pd, types[i]);
+	drops = false;
+	CHECK_EQ(close_verbs(), 0);
+}
+
 static void
 td__moves_data_on_every_type(void)
 {
@@ -460,6 +481,7 @@ wr__threads_on_one_qp(void)
 
 static const struct check_case cases[] = {
 	CHECK_CASE(wr__moves_data_on_every_type),
+	CHECK_CASE(wr__moves_data_of_on_demand_regions),
 	CHECK_CASE(td__moves_data_on_every_type),
 	CHECK_CASE(wr__threads_on_one_qp),
 };

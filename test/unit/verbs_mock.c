@@ -100,7 +100,7 @@ query_device(struct ctl_query_device *d)
 	*d = (struct ctl_query_device){
 		.fw_ver = "mock",
 		.node_guid = 0x0102030405060708ull,
-		.max_mr_size = UINT64_MAX,
+		.max_mr_size = UINT64_MAX, .max_dm_size = sizeof(mock.dm),
 		.page_size_cap = 0xfffff000,
 		.max_qp = MOCK_MAX, .max_qp_wr = PLX_MAX_WR, .max_sge = PLX_MAX_SGE,
 		.max_srq = MOCK_MAX, .max_srq_wr = PLX_MAX_WR, .max_srq_sge = PLX_MAX_SGE,
@@ -286,15 +286,6 @@ destroy_channel(uint32_t i)
 }
 
 static int
-reg_mr(struct ctl_reg_mr *m)
-{
-	m->mr = 7;
-	m->lkey = m->rkey = 0xabcd00;
-	mock.last_mr = *m;
-	return 0;
-}
-
-static int
 explain_qp(struct ctl_explain_qp *m)
 {
 	const struct mock_qp *qp = &mock.qp[m->qp];
@@ -340,7 +331,11 @@ mock_call(void *handle, enum ctl_msg_type type, void *msg)
 	case CTL_QUERY_GID: return query_gid(msg);
 	case CTL_ALLOC_PD: ((struct ctl_pd *)msg)->pd = 3; return 0;
 	case CTL_CREATE_AH: return create_ah(msg);
-	case CTL_REG_MR: return reg_mr(msg);
+	case CTL_REG_MR: return mock_reg_mr(msg);
+	case CTL_REREG_MR: return mock_rereg_mr(msg);
+	case CTL_ADVISE_MR: return mock_advise_mr(msg);
+	case CTL_ALLOC_DM: return mock_alloc_dm(msg);
+	case CTL_FREE_DM: return ((struct ctl_free_dm *)msg)->dm == 4 ? 0 : -EINVAL;
 	case CTL_ALLOC_MW: *(struct ctl_mw *)msg = (struct ctl_mw){ .mw = ++mock.num_mws, .rkey = 0x1207f };
 		return 0;
 	case CTL_DEALLOC_MW:

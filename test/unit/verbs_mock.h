@@ -61,6 +61,10 @@ struct mock {
 	struct plx_bell_ring *bell;
 	int async_fd;			/* the stack's end */
 	struct ctl_reg_mr last_mr;
+	struct ctl_rereg_mr last_rereg;
+	struct ctl_advise_mr last_advise;
+	struct ctl_alloc_dm last_dm;
+	uint32_t dm[64];		/* all the device memory there is */
 	struct ctl_create_ah last_ah;
 	struct ctl_modify_qp last_modify;
 	struct ctl_mcast last_mcast;
@@ -101,7 +105,12 @@ int mock_srq_create(struct ctl_create_srq *m);
 int mock_srq_modify(struct ctl_modify_srq *m);
 int mock_srq_query(struct ctl_query_srq *m);
 int mock_srq_destroy(uint32_t srq);
-/* For it: the rings of a queue. */
+/* verbs_mock_region.c, likewise. */
+int mock_reg_mr(struct ctl_reg_mr *m);
+int mock_rereg_mr(struct ctl_rereg_mr *m);
+int mock_advise_mr(struct ctl_advise_mr *m);
+int mock_alloc_dm(struct ctl_alloc_dm *m);
+/* For verbs_mock_srq.c: the rings of a queue. */
 void mock_wq_make(struct mock_wq *wq, uint32_t max_wr, uint32_t stride, struct ctl_wq *out);
 
 #endif
