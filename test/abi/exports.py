@@ -76,8 +76,12 @@ def check_ibverbs(ours, theirs=None):
 
 
 def declarations(header):
+    """What a header declares, and what memory.h does, if it includes that."""
     text = re.sub(r"/\*.*?\*/", "", open(header).read(), flags=re.S)
-    return set(re.findall(r"\b((?:__)?plx_\w+)\(", text))
+    found = set(re.findall(r"\b((?:__)?plx_\w+)\(", text))
+    if "#include <pollux/memory.h>" in text:
+        found |= declarations(os.path.join(os.path.dirname(header), "memory.h"))
+    return found
 
 
 def check_pollux(ours, header, version_map):
