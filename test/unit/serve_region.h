@@ -11,7 +11,7 @@ run_list(enum ibv_wr_opcode op, struct ibv_sge *sge, int n, uint64_t remote, uin
 {
 	struct ibv_send_wr wr = { .sg_list = sge, .num_sge = n, .opcode = op,
 				  .send_flags = IBV_SEND_SIGNALED }, *bad;
-	struct ibv_wc wc;
+	struct ibv_wc wc = { 0 };
 
 	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
 		wr.wr.atomic.remote_addr = remote;

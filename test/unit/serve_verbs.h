@@ -103,10 +103,12 @@ to_rtr(struct ibv_qp *qp, uint32_t peer)
 }
 
 /* A long timeout: threads that spin may be more than there are CPUs. */
+static uint8_t ack_timeout = 18;
+
 static inline int
 to_rts(struct ibv_qp *qp)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS, .timeout = 18, .retry_cnt = 7,
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTS, .timeout = ack_timeout, .retry_cnt = 7,
 				    .rnr_retry = 7, .max_rd_atomic = 4 };
 
 	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
