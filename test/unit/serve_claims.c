@@ -57,6 +57,11 @@ static const struct bit device_bits[] = {
 	DEVICE_BIT(PCI_WRITE_END_PADDING),
 };
 
+static const struct bit device_ex_bits[] = {
+	{ PLX_DEVICE_FLUSH_GLOBAL, "FLUSH_GLOBAL" }, { PLX_DEVICE_FLUSH_PERSISTENT, "FLUSH_PERSISTENT" },
+	{ PLX_DEVICE_ATOMIC_WRITE, "ATOMIC_WRITE" }, DEVICE_BIT(PCI_WRITE_END_PADDING),
+};
+
 /* X(field of struct ibv_device_attr that is a limit) */
 #define LIMITS(X) \
 	X(max_mr_size) X(page_size_cap) X(max_qp) X(max_qp_wr) X(max_sge) X(max_sge_rd) X(max_cq) X(max_cqe) \
@@ -114,7 +119,8 @@ claim_device_ex(void)
 #define LIMIT(name, field) claim("", #name, e.field);
 	LIMITS_EX(LIMIT)
 #undef LIMIT
-	CLAIM_BITS("device_ex", e.device_cap_flags_ex & ~(uint64_t)e.orig_attr.device_cap_flags, device_bits);
+	CLAIM_BITS("device_ex", e.device_cap_flags_ex & ~(uint64_t)e.orig_attr.device_cap_flags,
+		   device_ex_bits);
 	CLAIM_BITS("odp", e.odp_caps.general_caps, odp_general);
 	CLAIM_BITS("odp RC", e.odp_caps.per_transport_caps.rc_odp_caps, odp_bits);
 	CLAIM_BITS("odp UC", e.odp_caps.per_transport_caps.uc_odp_caps, odp_bits);
@@ -394,7 +400,7 @@ query_device_ex__sizes_and_refusals(void)
 	open_verbs("inline", 8, 8);
 	CHECK_EQ(ibv_query_device_ex(v.ctx, &input, &whole), 0);
 	CHECK_EQ(whole.comp_mask, 0);
-	CHECK_EQ(whole.device_cap_flags_ex, whole.orig_attr.device_cap_flags);
+	CHECK_EQ((uint32_t)whole.device_cap_flags_ex, whole.orig_attr.device_cap_flags);
 	CHECK_EQ(whole.phys_port_cnt_ex, whole.orig_attr.phys_port_cnt);
 	for (at = sizeof(struct ibv_device_attr); at <= sizeof(whole) + 40; at += 4) {
 		struct verbs_context *vctx = verbs_get_ctx_op(v.ctx, query_device_ex);
