@@ -176,6 +176,41 @@ on_one_cpu(cpu_set_t *before)
 	(void)sched_setaffinity(0, sizeof(one), &one);
 }
 
+static void *
+spin(void *arg)
+{
+	while (!__atomic_load_n((bool *)arg, __ATOMIC_RELAXED))
+		;
+	return NULL;
+}
+
+/* The time of one completion is the same whenever it is asked for, also where two threads take the CPU from
+ * each other. */
+static void
+wallclock__on_a_crowded_cpu(void)
+{
+	uint64_t then, least = UINT64_MAX, most = 0;
+	bool done = false;
+	cpu_set_t before;
+	pthread_t other;
+
+	open_ex("inline", 1, 0, 1);
+	then = ticks();
+	on_one_cpu(&before);
+	CHECK_EQ(pthread_create(&other, NULL, spin, &done), 0);
+	for (unsigned int i = 0; i < 2000000; i++) {
+		uint64_t ns = __plx_wallclock_ns(v.ctx, then);
+
+		least = ns < least ? ns : least;
+		most = ns > most ? ns : most;
+	}
+	__atomic_store_n(&done, true, __ATOMIC_RELAXED);
+	pthread_join(other, NULL);
+	sched_setaffinity(0, sizeof(before), &before);
+	CHECK(most - least < 1000000);
+	close_ex();
+}
+
 static void
 timestamp__lies_between_two_readings(void)
 {
@@ -408,6 +443,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(start_poll__reads_what_was_done),
 	CHECK_CASE(start_poll__posts_in_between),
 	CHECK_CASE(start_poll__resized_in_between),
+	CHECK_CASE(wallclock__on_a_crowded_cpu),
 	CHECK_CASE(timestamp__lies_between_two_readings),
 	CHECK_CASE(timestamp__ticks_as_the_device_says),
 	CHECK_CASE(timestamp__of_another_core),
