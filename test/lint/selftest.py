@@ -10,7 +10,8 @@ import layout
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 HEAD = '/* SPDX-License-Identifier: BSD-3-Clause */\n'
-LINTS = ('deps', 'style', 'features', 'codes', 'layout')
+LINTS = ('deps', 'style', 'features', 'codes', 'layout', 'pages')
+PAGE = '.\\" SPDX-License-Identifier: BSD-3-Clause\n.SH NAME\nplx_a\n.SH SYNOPSIS\nplx_a()\n.SH DIFFERENCES\nnone\n'
 TREE = {
     'lib/base/meson.build': '# SPDX-License-Identifier: BSD-3-Clause\ndeps = []\n',
     'lib/wire/meson.build': "# SPDX-License-Identifier: BSD-3-Clause\ndeps = ['base']\n",
@@ -34,6 +35,11 @@ TREE = {
     'lib/ctl/meson.build': '# SPDX-License-Identifier: BSD-3-Clause\ndeps = []\n',
     'lib/ctl/backend.h': HEAD + '#define CTL_ABI_VERSION 7u\n',
     'lib/ctl/msg.h': HEAD + 'struct a { int b; };\n',
+    'lib/libpollux/libpollux.map': '\tplx_a;\n',
+    'doc/man/meson.build': "# SPDX-License-Identifier: BSD-3-Clause\n'plx_a'\n",
+    'doc/man/plx_a.3': PAGE,
+    'doc/man/pollux_verbs.7': '.\\" SPDX-License-Identifier: BSD-3-Clause\nplx_a(3)\n',
+    'doc/man/pollux-run.1': '.\\" SPDX-License-Identifier: BSD-3-Clause\nPOLLUX_A\n',
     'doc/guides/why.md': '| 0x01 | KEY | look |\n| 0x03 | LONG | look |\n',
 }
 
@@ -100,6 +106,13 @@ BREAKS = [
     ('layout', 'lib/ctl/msg.h', 'struct a { long b; };\n', 'raise CTL_ABI_VERSION'),
     ('layout', 'include/pollux/abi/new.h', 'struct a { int b; };\n', 'raise CTL_ABI_VERSION'),
     ('layout', 'lib/ctl/backend.h', '#define CTL_ABI_VERSION 8u\n', 'not of version 8'),
+    ('pages', 'doc/man/plx_a.3', PAGE.replace('plx_a()', 'plx_b()'), 'not under SYNOPSIS'),
+    ('pages', 'doc/man/plx_a.3', PAGE.replace('none', ''), 'no DIFFERENCES'),
+    ('pages', 'doc/man/plx_b.3', PAGE.replace('plx_a', 'plx_b'), 'plx_b is not exported'),
+    ('pages', 'doc/man/meson.build', "'plx_b'\n", 'plx_a is not in doc/man/meson.build'),
+    ('pages', 'doc/man/pollux_verbs.7', 'plx_ab(3)\n', 'does not name plx_a'),
+    ('pages', 'lib/libpollux/libpollux.map', '\tplx_a;\n\tplx_b;\n', 'no page has plx_b'),
+    ('pages', 'lib/base/a.c', 'getenv("POLLUX_B");\n', 'does not name POLLUX_B'),
     ('codes', 'doc/guides/why.md', '| 0x01 | KEY | look |\n', 'is not in doc'),
     ('codes', 'doc/guides/why.md', '| 0x01 | KEY | |\n| 0x03 | LONG | |\n| 0x04 | NEW | |\n',
      'is not in lib'),
