@@ -12,11 +12,11 @@
 #include <stdio.h>
 
 #include "../unit/verbs_world.h"
+#include "rounds.h"
 #include "stats.h"
 
 #define ROUND 1024u			/* completions: a ring that stays in the cache */
 #define BATCH 16
-#define ROUNDS_MAX 20000u
 
 /* What was read; nobody looks at it, but the compiler does not know. */
 static volatile uint64_t sum;
@@ -150,11 +150,18 @@ print(uint32_t rounds)
 	printf("]}\n");
 }
 
+static const char about[] =
+	"What a completion costs the program, by ibv_poll_cq() and by the calls of an extended CQ, in\n"
+	"line and through the drop-in's tables. Nothing is received: the ring is filled beforehand.\n"
+	"A round is 1024 completions, taken one by one or 16 at a time; of each, five fields are read.\n\n"
+	"The ways take turns, and in the JSON that is printed each has\n"
+	"  median, best   ns a completion, of all rounds\n"
+	"  beside, ratio  another way, and this one's median divided by that one's: below 1 is faster\n";
+
 int
 main(int argc, char **argv)
 {
-	unsigned long asked = argc > 1 ? strtoul(argv[1], NULL, 0) : 1000;
-	uint32_t rounds = asked < 1 ? 1 : asked > ROUNDS_MAX ? ROUNDS_MAX : (uint32_t)asked;
+	uint32_t rounds = rounds_asked(argc, argv, about);
 	struct ibv_cq *cq[2];
 	struct world w;
 
