@@ -5,13 +5,11 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "base/log.h"
 #include "mem/guarded.h"
 #include "serve/memory.h"
-
-#define PAGE UINT64_C(4096)
+#include "serve/pages.h"
 
 #define ACCESS_PLAIN (ACCESS_RIGHTS | ACCESS_OPTIONAL)
 
@@ -47,41 +45,6 @@ memory_check_access(enum ctl_region kind, uint32_t access)
 	return 0;
 }
 
-/* The page at `addr` can be read, or written: 0, else a positive errno. */
-static int
-touch(uint64_t addr, bool write)
-{
-	int advice = write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
-
-	return madvise((void *)(uintptr_t)(addr & ~(PAGE - 1)), PAGE, advice) ? errno : 0;
-}
-
-static bool
-page_usable(uint64_t addr, bool write)
-{
-	int err = touch(addr, write);
-
-	/* a kernel that cannot say (before 5.14) gives EINVAL for our own stack too */
-	return !err || (err == EINVAL && touch((uintptr_t)&err, true) == EINVAL);
-}
-
-/*
- * Every page is mapped, and the first and the last can be used as asked. That costs no look at the
- * pages in between: msync(MS_ASYNC) walks the mappings alone. A program that registers what it may
- * not touch in the middle, or unmaps it later, faults as if it had touched it itself.
- */
-static int
-check_range(uint64_t addr, uint64_t length, bool write)
-{
-	uint64_t from = addr & ~(PAGE - 1), last = addr + length - 1;
-
-	if (msync((void *)(uintptr_t)from, last - from + 1, MS_ASYNC) < 0 && errno == ENOMEM)
-		return -EFAULT;
-	if (!page_usable(addr, write) || !page_usable(last, write))
-		return -EFAULT;
-	return 0;
-}
-
 int
 memory_check(enum ctl_region kind, const struct mr *mr)
 {
@@ -93,7 +56,7 @@ memory_check(enum ctl_region kind, const struct mr *mr)
 		return 0;
 	if (!mr->length || addr + mr->length < addr || mr->iova + mr->length - 1 < mr->iova)
 		return -EINVAL;
-	return kind == CTL_MEMORY ? check_range(addr, mr->length, mr->access & MEM_LOCAL_WRITE) : 0;
+	return kind == CTL_MEMORY ? pages_check(addr, mr->length, mr->access & MEM_LOCAL_WRITE) : 0;
 }
 
 static enum mem_result
