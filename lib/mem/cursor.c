@@ -75,12 +75,12 @@ move(uint8_t *mem, uint8_t *buf, uint32_t n, bool into)
 		memcpy(buf, mem, n);
 }
 
-/* The same where there is no pointer; what is not usable at all stays what it is. */
+/* The same where no pointer may be followed; what is not usable at all stays what it is. */
 static enum mem_result
-move_elsewhere(enum mem_result res, uint64_t va, uint8_t *buf, uint32_t n, bool into)
+move_elsewhere(enum mem_result res, uint8_t *mem, uint8_t *buf, uint32_t n, bool into)
 {
 	if (res == MEM_ASK) {
-		if (into ? !mem_guarded_write(va, buf, n) : !mem_guarded_read(va, buf, n))
+		if (into ? !mem_guarded_write(mem, buf, n) : !mem_guarded_read(mem, buf, n))
 			return MEM_BAD_RANGE;
 		return MEM_OK;
 	}
@@ -112,7 +112,7 @@ walk(const struct mr_table *t, const struct mem_sgl *l, uint64_t offset, uint8_t
 		if (res == MEM_OK)
 			move(ptr + offset, buf, n, into);
 		else
-			res = move_elsewhere(res, s->addr + offset, buf, n, into);
+			res = move_elsewhere(res, res == MEM_ASK ? ptr + offset : NULL, buf, n, into);
 		if (res != MEM_OK)
 			return res;
 		buf += n;

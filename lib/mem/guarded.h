@@ -15,7 +15,11 @@ bool mem_guarded_works(void);
 
 /* True when all of it was copied; a part of it may have been when not. Written as by mem_place(): in
  * ascending order, the last bytes after all that stand before. */
-bool mem_guarded_read(uint64_t va, void *dst, size_t len);
-bool mem_guarded_write(uint64_t va, const void *src, size_t len);
+bool mem_guarded_read(const void *mem, void *dst, size_t len);
+bool mem_guarded_write(void *mem, const void *src, size_t len);
+
+/* The aligned word could be written a moment ago, and is what it was. No system call does 64 bits as one, so
+ * who then uses it by its pointer is safe from all but a program that unmaps it in that very moment. */
+bool mem_guarded_word(uint64_t *word);
 
 #endif

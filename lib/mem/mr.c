@@ -16,8 +16,8 @@ static bool
 desc_ok(const struct mr *d)
 {
 	if (!d->length)
-		return d->outside != MEM_OK;
-	if (d->outside == MEM_NOWHERE || d->outside == MEM_ASK)
+		return d->outside == MEM_NOWHERE || d->outside == MEM_BAD_RANGE;
+	if (d->outside == MEM_NOWHERE)
 		return false;
 	return d->length - 1 <= UINT64_MAX - d->iova &&
 	       d->length - 1 <= UINTPTR_MAX - (uintptr_t)d->base;
@@ -44,6 +44,7 @@ mr_make(const struct mr *desc, struct mr **out)
 	*mr = *desc;
 	if (mr->outside == MEM_OK)
 		mr->outside = MEM_BAD_RANGE;
+	mr->direct = mr->outside == MEM_ASK ? 0 : mr->length;
 	mr->windows = 0;
 	*out = mr;
 	return 0;
@@ -139,6 +140,18 @@ check_rights(const struct mr *mr, uint32_t pd, uint32_t need)
 	return (mr->access & need) == need ? MEM_OK : MEM_BAD_ACCESS;
 }
 
+/* What no pointer leads to. Regions that lead there pay for it, the others do not come here. */
+static __attribute__((noinline, cold)) enum mem_result
+indirect(const struct mr *mr, uint64_t va, uint64_t len, uint8_t **ptr)
+{
+	if (mr->outside != MEM_ASK)
+		return mr->outside;
+	if (len > mr->length || va < mr->iova || va - mr->iova > mr->length - len)
+		return MEM_BAD_RANGE;
+	*ptr = mr->base + (va - mr->iova);
+	return MEM_ASK;
+}
+
 enum mem_result
 mr_check(const struct mr_table *t, uint32_t key, uint32_t pd, uint32_t need, uint64_t va,
 	 uint64_t len, uint8_t **ptr)
@@ -148,8 +161,8 @@ mr_check(const struct mr_table *t, uint32_t key, uint32_t pd, uint32_t need, uin
 
 	if (res != MEM_OK)
 		return res;
-	if (len > mr->length || va < mr->iova || va - mr->iova > mr->length - len)
-		return mr->outside;
+	if (len > mr->direct || va < mr->iova || va - mr->iova > mr->direct - len)
+		return indirect(mr, va, len, ptr);
 	*ptr = mr->base + (va - mr->iova);
 	return MEM_OK;
 }

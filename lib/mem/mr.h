@@ -32,9 +32,9 @@ enum mem_result {
 	MEM_BAD_PD,
 	MEM_BAD_ACCESS,
 	MEM_BAD_RANGE,
-	/* Allowed, and there is no pointer to it. Of regions with local rights alone: peers never meet it. */
-	MEM_NOWHERE,		/* reads as zeros, what is written is lost */
-	MEM_ASK,		/* at `va` of this process, by guarded.h alone: it may not be mapped */
+	/* Allowed, and no pointer to be followed. */
+	MEM_NOWHERE,		/* reads as zeros, what is written is lost; with local rights alone */
+	MEM_ASK,		/* at *ptr, by guarded.h alone: it may not be mapped any more, or not yet */
 };
 
 struct mr {
@@ -43,9 +43,12 @@ struct mr {
 	uint32_t access;	/* enum mem_access */
 	uint32_t windows;	/* bound to it; atomic: any core binds. Or MR_CLOSED */
 	uint64_t iova;		/* the address by which the first byte is named */
-	uint64_t length;	/* at least 1, or 0 where `outside` is given: all is outside then */
+	uint64_t direct;	/* bytes reached by following a pointer: `length`, or none */
 	uint8_t *base;		/* where the first byte lies for this process */
-	enum mem_result outside;	/* what lies outside; MEM_OK in a description: MEM_BAD_RANGE */
+	/* What is not reached so. MEM_OK in a description: MEM_BAD_RANGE. MEM_ASK: the bytes of the region;
+	 * what is not its own is MEM_BAD_RANGE there too */
+	enum mem_result outside;
+	uint64_t length;	/* at least 1, or 0 where `outside` is MEM_NOWHERE or MEM_BAD_RANGE */
 	void *owner;		/* the control side's, who may look by mr_find() too */
 };
 #define MR_CLOSED UINT32_MAX
@@ -57,13 +60,13 @@ struct mr_table *mr_table_new(uint32_t max);
 /* With all that is in it. */
 void mr_table_free(struct mr_table *t);
 
-/* Control thread. Copies *desc (all but key and windows), gives it a key and publishes it.
+/* Control thread. Copies *desc (all but key, windows and direct), gives it a key and publishes it.
  * 0, -ENOMEM when the table is full or memory is out, -EINVAL for an empty or a wrapping range. */
 int mr_add(struct mr_table *t, const struct mr *desc, struct mr **out);
 
 /*
- * Control thread. Puts a region as *desc says (all but key and windows) into the place of `mr`, with the same
- * key or one of another tag. One store: every look-up finds the one or the other, whole.
+ * Control thread. Puts a region as *desc says (all but key, windows and direct) into the place of `mr`, with
+ * the same key or one of another tag. One store: every look-up finds the one or the other, whole.
  * A core may still use `mr` until it passes a quiet point; then mr_discard() frees it. 0, -ENOMEM, -EINVAL as
  * mr_add(), or -EBUSY: a window is bound to it; and nothing has changed.
  */
@@ -85,8 +88,8 @@ struct mr *mr_find(const struct mr_table *t, uint32_t key);
 
 /*
  * Core. May `len` bytes at `va` be used by `key` from protection domain `pd` with the rights `need`
- * (enum mem_access)? The range test cannot overflow (C12). On MEM_OK *ptr is the first byte; any other
- * result leaves it alone. What a peer names may be a window's key, and then this is MEM_BAD_KEY: see
+ * (enum mem_access)? The range test cannot overflow (C12). On MEM_OK and MEM_ASK *ptr is the first byte; any
+ * other result leaves it alone. What a peer names may be a window's key, and then this is MEM_BAD_KEY: see
  * mw_enter().
  */
 enum mem_result mr_check(const struct mr_table *t, uint32_t key, uint32_t pd, uint32_t need,

@@ -157,6 +157,7 @@ bind(struct mw *mw, struct mw_user *u, struct mr *mr, const struct mw_bind *b)
 	mw->va = b->access & MEM_ZERO_BASED ? 0 : b->va;
 	mw->length = b->length;
 	mw->ptr = mr->base + (b->va - mr->iova);
+	mw->reached = mr->direct ? MEM_OK : MEM_ASK;
 	mw->mr = mr;
 	if (mw->type != MW_TYPE_2)
 		return;
@@ -234,7 +235,7 @@ check(const struct mw *mw, const struct mw_user *u, uint32_t key, uint32_t need,
 		return MEM_BAD_ACCESS;
 	if (len > mw->length || va < mw->va || va - mw->va > mw->length - len)
 		return MEM_BAD_RANGE;
-	return MEM_OK;
+	return mw->reached;
 }
 
 enum mem_result
@@ -250,13 +251,13 @@ mw_enter(const struct mr_table *t, const struct mw_user *u, uint32_t pd, uint32_
 		return MEM_BAD_PD;
 	rwspin_read(&mw->lock);
 	res = check(mw, u, key, need, va, len);
-	if (res != MEM_OK) {
+	if (res != MEM_OK && res != MEM_ASK) {
 		rwspin_read_end(&mw->lock);
 		return res;
 	}
 	*ptr = mw->ptr + (va - mw->va);
 	*in = mw;
-	return MEM_OK;
+	return res;
 }
 
 void

@@ -40,6 +40,7 @@ struct mw {
 	uint64_t va;		/* by which its first byte is named */
 	uint64_t length;	/* 0: it is bound to nothing */
 	uint8_t *ptr;		/* where the first byte lies */
+	enum mem_result reached;	/* MEM_OK or MEM_ASK, as the region is */
 	struct mr *mr;
 	struct mw_user *user;	/* who bound it, of type 2 */
 	struct list_node node;	/* in user->bound */
@@ -82,8 +83,9 @@ enum mem_result mw_invalidate(const struct mr_table *t, struct mw_user *u, uint3
 			      bool mine);
 
 /*
- * On the user's core. What mr_check() is for a region's key. On MEM_OK nobody can bind or invalidate it until
- * mw_leave(*in), which must follow within the same packet, before anything else is done with windows.
+ * On the user's core. What mr_check() is for a region's key. On MEM_OK and MEM_ASK nobody can bind or
+ * invalidate it until mw_leave(*in), which must follow within the same packet, before anything else is done
+ * with windows.
  */
 enum mem_result mw_enter(const struct mr_table *t, const struct mw_user *u, uint32_t pd, uint32_t key,
 			 uint32_t need, uint64_t va, uint64_t len, uint8_t **ptr, struct mw **in);

@@ -37,6 +37,6 @@ serve_advise_mr(struct client *cl, struct ctl_advise_mr *m)
 	res = mr_check(cl->stack->mrs, m->lkey, m->pd, 0, m->addr, m->length, &at);
 	if (res != MEM_OK && res != MEM_ASK)
 		return -EFAULT;
-	m->at = res == MEM_ASK ? m->addr : (uintptr_t)at;
+	m->at = (uintptr_t)at;
 	return 0;
 }

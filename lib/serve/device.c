@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "mem/guarded.h"
 #include "serve/object.h"
 #include "serve/stack.h"
 #include "wire/mtu.h"
@@ -57,10 +58,21 @@ serve_describe(const struct stack *s, struct ctl_device *out)
 }
 
 /*
- * Atomics are lock-prefixed instructions on the program's own memory: atomic for its CPUs too. On-demand
- * paging: the CPU moves every byte, and faults as the program itself does. Implicit: for local access alone,
- * a peer's is refused when it is asked for (memory.c).
+ * On-demand paging, where the kernel copies for us (mem/guarded.h): pages come when they are used, and one
+ * that is not there is that request's error. Implicit: for local access alone, a peer's is refused when it is
+ * asked for (memory.c).
  */
+static void
+describe_on_demand(struct ctl_query_device *m)
+{
+	m->odp_general = ODP_SUPPORT | ODP_IMPLICIT;
+	m->odp_rc = ODP_SEND | ODP_RECV | ODP_WRITE | ODP_READ | ODP_ATOMIC | ODP_SRQ_RECV;
+	m->odp_uc = ODP_SEND | ODP_RECV | ODP_WRITE;
+	m->odp_ud = ODP_SEND | ODP_RECV;
+	m->odp_xrc = ODP_SEND | ODP_WRITE | ODP_READ | ODP_ATOMIC | ODP_SRQ_RECV;
+}
+
+/* Atomics are lock-prefixed instructions on the program's own memory: atomic for its CPUs too. */
 int
 serve_query_device(struct client *cl, struct ctl_query_device *m)
 {
@@ -74,11 +86,6 @@ serve_query_device(struct client *cl, struct ctl_query_device *m)
 		.device_cap_flags = CAP_RC_RNR_NAK_GEN | CAP_SRQ_RESIZE | CAP_XRC | CAP_MEM_WINDOW |
 				    CAP_MEM_WINDOW_TYPE_2B,
 		.max_dm_size = s->conf.dm_size,
-		.odp_general = ODP_SUPPORT | ODP_IMPLICIT,
-		.odp_rc = ODP_SEND | ODP_RECV | ODP_WRITE | ODP_READ | ODP_ATOMIC | ODP_SRQ_RECV,
-		.odp_uc = ODP_SEND | ODP_RECV | ODP_WRITE,
-		.odp_ud = ODP_SEND | ODP_RECV,
-		.odp_xrc = ODP_SEND | ODP_WRITE | ODP_READ | ODP_ATOMIC | ODP_SRQ_RECV,
 		.vendor_id = s->conf.vendor_id,
 		.vendor_part_id = s->conf.vendor_part_id,
 		.hca_core_clock = eng_tick_khz(s->eng),
@@ -106,6 +113,8 @@ serve_query_device(struct client *cl, struct ctl_query_device *m)
 		.phys_port_cnt = 1,
 		.num_comp_vectors = eng_num_cores(s->eng),
 	};
+	if (mem_guarded_works())
+		describe_on_demand(m);
 	return 0;
 }
 

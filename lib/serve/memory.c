@@ -24,8 +24,9 @@ static const uint32_t access_known[] = {
 #define KINDS (sizeof(access_known) / sizeof(access_known[0]))
 
 /*
- * FG2: who lets a peer write must be able to write itself. A peer's accesses need a pointer, and an implicit
- * region has none: an address that the program has not mapped would end the process, not the QP.
+ * FG2: who lets a peer write must be able to write itself. A region of all memory is the program's own: no
+ * peer is let at that. On demand means that pages may go: what uses them must be able to fail, and a sandbox
+ * may have taken that from us.
  */
 int
 memory_check_access(enum ctl_region kind, uint32_t access)
@@ -36,13 +37,11 @@ memory_check_access(enum ctl_region kind, uint32_t access)
 		return -EINVAL;
 	if (kind == CTL_DEVICE && !(access & MEM_ZERO_BASED))
 		return -EINVAL;
-	if (kind != CTL_IMPLICIT)
-		return 0;
-	if (!(access & ACCESS_ON_DEMAND))
+	if (kind == CTL_IMPLICIT && !(access & ACCESS_ON_DEMAND))
 		return -EINVAL;
-	if ((access & ACCESS_RIGHTS & ~(uint32_t)MEM_LOCAL_WRITE) || !mem_guarded_works())
+	if (kind == CTL_IMPLICIT && (access & ACCESS_RIGHTS & ~(uint32_t)MEM_LOCAL_WRITE))
 		return -EOPNOTSUPP;
-	return 0;
+	return (access & ACCESS_ON_DEMAND) && !mem_guarded_works() ? -EOPNOTSUPP : 0;
 }
 
 int
@@ -50,8 +49,8 @@ memory_check(enum ctl_region kind, const struct mr *mr)
 {
 	uint64_t addr = (uintptr_t)mr->base;
 
-	if (kind == CTL_NULL || kind == CTL_IMPLICIT)
-		return mr->length || mr->iova || addr ? -EINVAL : 0;
+	if (kind == CTL_NULL || kind == CTL_IMPLICIT)	/* all of nothing, or of everything */
+		return mr->iova || addr ? -EINVAL : 0;
 	if (kind == CTL_DEVICE)		/* place() has looked; it may be of no bytes */
 		return 0;
 	if (!mr->length || addr + mr->length < addr || mr->iova + mr->length - 1 < mr->iova)
@@ -59,10 +58,20 @@ memory_check(enum ctl_region kind, const struct mr *mr)
 	return kind == CTL_MEMORY ? pages_check(addr, mr->length, mr->access & MEM_LOCAL_WRITE) : 0;
 }
 
-static enum mem_result
-outside(uint32_t kind)
+enum mem_result
+memory_outside(enum ctl_region kind, uint32_t access)
 {
-	return kind == CTL_NULL ? MEM_NOWHERE : kind == CTL_IMPLICIT ? MEM_ASK : MEM_BAD_RANGE;
+	return kind == CTL_NULL ? MEM_NOWHERE : access & ACCESS_ON_DEMAND ? MEM_ASK : MEM_BAD_RANGE;
+}
+
+/* Of a region without a range: not of the message's making. 0, or -EINVAL. */
+static int
+whole_range(const struct ctl_reg_mr *m, struct mr *desc)
+{
+	if (m->kind != CTL_NULL && m->kind != CTL_IMPLICIT)
+		return 0;
+	desc->length = m->kind == CTL_IMPLICIT ? UINT64_MAX : 0;
+	return m->length ? -EINVAL : 0;
 }
 
 /* 0, -EINVAL. In device memory the address is an offset. */
@@ -92,10 +101,12 @@ describe(struct client *cl, const struct ctl_reg_mr *m, struct mr *desc, struct 
 		.iova = m->iova,
 		.length = m->length,
 		.base = (uint8_t *)(uintptr_t)m->addr,
-		.outside = outside(m->kind),
+		.outside = memory_outside((enum ctl_region)m->kind, m->access),
 	};
 	if (m->kind == CTL_NULL)	/* a receive may name it: what comes is forgotten */
 		desc->access = MEM_LOCAL_WRITE;
+	if (rc == 0)
+		rc = whole_range(m, desc);
 	if (rc == 0)
 		rc = place(cl, m, desc, dm);
 	return rc ? rc : memory_check((enum ctl_region)m->kind, desc);

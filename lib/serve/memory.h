@@ -20,6 +20,9 @@ enum access_flag {		/* the other values of enum ibv_access_flags */
 /* May a region of that kind have this `access`? 0, -EINVAL, -EOPNOTSUPP. */
 int memory_check_access(enum ctl_region kind, uint32_t access);
 
+/* What is not reached by following a pointer. */
+enum mem_result memory_outside(enum ctl_region kind, uint32_t access);
+
 /* Is that memory there, as the region describes it? 0, -EINVAL (a range that is none), -EFAULT. */
 int memory_check(enum ctl_region kind, const struct mr *mr);
 

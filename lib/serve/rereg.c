@@ -33,6 +33,7 @@ describe(const struct region *r, const struct ctl_rereg_mr *m, uint32_t pd, uint
 	*desc = *r->mr;
 	desc->pd = pd;
 	desc->access = access & ACCESS_RIGHTS;
+	desc->outside = memory_outside(r->kind, access);
 	if (m->flags & REREG_TRANSLATION) {
 		desc->base = (uint8_t *)(uintptr_t)m->addr;
 		desc->length = m->length;

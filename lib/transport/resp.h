@@ -24,7 +24,7 @@ struct resp_job {
 	struct qp *qp;
 	struct xport *x;
 	const struct wire_pkt *pkt;
-	uint8_t *ptr;		/* where the bytes of a WRITE or the word of an atomic lie */
+	uint8_t *ptr;		/* where the bytes of a WRITE or the word of an atomic go; NULL: done */
 	struct mw *window;	/* by which they are reached; NULL: by a region's key */
 	enum fault fault;
 };
@@ -45,9 +45,10 @@ enum fault resp_rd_rkey(struct resp_job *job);
 uint64_t resp_rd_execute(struct resp_job *job);
 
 /* Where the `len` bytes at `va` lie for a peer that names them by `rkey`, and may it do what `need`
- * (enum mem_access) says? A window's key holds the window, in *in, until resp_let_go(*in); *in is NULL for a
- * region's, or when it may not. */
-static inline bool
+ * (enum mem_access) says? MEM_OK and *ptr; MEM_ASK: at *ptr, by mem/guarded.h alone; or it may not. A
+ * window's key holds the window, in *in, until resp_let_go(*in); *in is NULL for a region's, or when it may
+ * not. */
+static inline enum mem_result
 resp_reach(const struct qp *qp, const struct xport *x, uint32_t pd, uint32_t rkey, uint32_t need, uint64_t va,
 	   uint64_t len, uint8_t **ptr, struct mw **in)
 {
@@ -56,7 +57,13 @@ resp_reach(const struct qp *qp, const struct xport *x, uint32_t pd, uint32_t rke
 	*in = NULL;
 	if (__builtin_expect(res == MEM_BAD_KEY, 0))
 		res = mw_enter(x->mrs, &qp->windows, pd, rkey, need, va, len, ptr, in);
-	return res == MEM_OK;
+	return res;
+}
+
+static inline bool
+resp_may(enum mem_result res)
+{
+	return res == MEM_OK || res == MEM_ASK;
 }
 
 static inline void

@@ -6,26 +6,42 @@
  */
 #include "transport/resp.h"
 
+#include "mem/guarded.h"
 #include "mem/place.h"
 
 /* The bytes that a request names. */
-static bool
+static enum mem_result
 reach(struct resp_job *job, uint32_t rkey, uint32_t need, uint64_t va, uint64_t len)
 {
 	return resp_reach(job->qp, job->x, job->qp->resp.key_pd, rkey, need, va, len, &job->ptr,
 			  &job->window);
 }
 
+/* On-demand: only the copy itself tells whether the memory is there, and this is where it may still fail. */
+static __attribute__((noinline, cold)) enum fault
+write_guarded(struct resp_job *job)
+{
+	bool done = mem_guarded_write(job->ptr, job->pkt->payload, job->pkt->payload_len);
+
+	job->ptr = NULL;
+	if (done)
+		return FAULT_NONE;
+	resp_let_go(job->window);
+	return FAULT_RKEY;
+}
+
 static enum fault
 check_write(struct resp_job *job)
 {
 	const struct resp *r = &job->qp->resp;
+	enum mem_result res;
 
 	if (!r->len)
 		return FAULT_NONE;	/* no byte, no rkey (B4) */
-	if (!reach(job, r->rkey, MEM_REMOTE_WRITE, r->va + r->done, r->len - r->done))
-		return FAULT_RKEY;
-	return FAULT_NONE;
+	res = reach(job, r->rkey, MEM_REMOTE_WRITE, r->va + r->done, r->len - r->done);
+	if (__builtin_expect(res == MEM_OK, 1))
+		return FAULT_NONE;
+	return res == MEM_ASK ? write_guarded(job) : FAULT_RKEY;
 }
 
 /* Only a window that this very QP has bound (C27). Before the rest of the message has its place: if that
@@ -81,7 +97,7 @@ resp_place_send(struct resp_job *job)
 void
 resp_place_write(struct resp_job *job)
 {
-	if (job->pkt->payload_len)
+	if (job->ptr)
 		mem_place(job->ptr, job->pkt->payload, job->pkt->payload_len);
 	resp_let_go(job->window);
 }

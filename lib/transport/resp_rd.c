@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "mem/guarded.h"
 #include "wire/hdr.h"
 
 #define WORD 8u
@@ -64,13 +65,19 @@ resp_rd_length(const struct resp_job *job)
 static enum fault
 check_word(struct resp_job *job, uint64_t va, uint32_t rkey)
 {
-	if (!resp_reach(job->qp, job->x, job->qp->resp.key_pd, rkey, resp_rd_need(job), va, WORD, &job->ptr,
-			&job->window))
+	enum mem_result res = resp_reach(job->qp, job->x, job->qp->resp.key_pd, rkey, resp_rd_need(job), va,
+					 WORD, &job->ptr, &job->window);
+	enum fault f = FAULT_NONE;
+
+	if (!resp_may(res))
 		return FAULT_RKEY;
-	if (!((uintptr_t)job->ptr & 7))
-		return FAULT_NONE;
-	resp_let_go(job->window);
-	return FAULT_MISALIGNED;
+	if ((uintptr_t)job->ptr & 7)
+		f = FAULT_MISALIGNED;
+	else if (res == MEM_ASK && !mem_guarded_word((uint64_t *)(void *)job->ptr))
+		f = FAULT_RKEY;
+	if (f != FAULT_NONE)
+		resp_let_go(job->window);
+	return f;
 }
 
 /* It may, now; who reaches it later asks again. */
@@ -80,11 +87,11 @@ may_reach(const struct resp_job *job, uint32_t need)
 	const struct wire_pkt *pkt = job->pkt;
 	struct mw *window;
 	uint8_t *ptr;
-	bool may = resp_reach(job->qp, job->x, job->qp->resp.key_pd, pkt->reth.rkey, need, pkt->reth.va,
-			      pkt->reth.len, &ptr, &window);
+	enum mem_result res = resp_reach(job->qp, job->x, job->qp->resp.key_pd, pkt->reth.rkey, need,
+					 pkt->reth.va, pkt->reth.len, &ptr, &window);
 
 	resp_let_go(window);
-	return may;
+	return resp_may(res);
 }
 
 enum fault

@@ -9,8 +9,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "mem/guarded.h"
 #include "transport/frame.h"
 #include "transport/resp.h"
+#include "wire/mtu.h"
 
 static struct resp_rd *
 rd_at(struct resp *r, uint32_t n)
@@ -111,18 +113,18 @@ may_read_again(const struct resp_job *job, const struct resp_rd *rd, uint32_t k)
 	const struct wire_pkt *pkt = job->pkt;
 	uint64_t skipped = (uint64_t)k * job->qp->mtu;
 	struct mw *window;
+	enum mem_result res;
 	uint8_t *ptr;
-	bool may;
 
 	if (skipped > rd->len || pkt->reth.len != rd->len - skipped ||
 	    pkt->reth.va != rd->va + skipped)
 		return false;
 	if (!pkt->reth.len)
 		return true;
-	may = resp_reach(job->qp, job->x, rd->pd, pkt->reth.rkey, MEM_REMOTE_READ, pkt->reth.va,
+	res = resp_reach(job->qp, job->x, rd->pd, pkt->reth.rkey, MEM_REMOTE_READ, pkt->reth.va,
 			 pkt->reth.len, &ptr, &window);
 	resp_let_go(window);
-	return may;
+	return resp_may(res);
 }
 
 enum drop_reason
@@ -275,35 +277,60 @@ static const uint8_t read_ops[2][2] = {
 	{ WIRE_READ_RESP_FIRST, WIRE_READ_RESP_ONLY },
 };
 
-static uint32_t
-send_read(struct qp *qp, struct xport *x, struct resp_rd *rd)
+/* The next packet of a READ, with these bytes. */
+static inline uint32_t
+put_read(struct qp *qp, struct xport *x, struct resp_rd *rd, const uint8_t *from, uint32_t len)
 {
 	bool last = rd->next + 1 == rd->npsn;
-	uint64_t at = (uint64_t)rd->next * qp->mtu;
-	uint32_t len = last ? rd->len - (uint32_t)at : qp->mtu;
 	struct frame_bth bth = {
 		.op = (enum wire_op)read_ops[rd->next == rd->from][last],
 		.psn = psn_add(rd->first, rd->next),
 	};
-	struct mw *window = NULL;
 	struct frame f;
-	uint8_t *ptr;
 
-	if (len && !resp_reach(qp, x, rd->pd, rd->rkey, MEM_REMOTE_READ, rd->va + at, len, &ptr, &window))
-		return read_failed(qp, x, bth.psn);
-	if (!frame_open(&f, qp, x, &bth, len)) {
-		resp_let_go(window);
+	if (!frame_open(&f, qp, x, &bth, len))
 		return 0;
-	}
 	if (bth.op != WIRE_READ_RESP_MIDDLE)
 		f.at = wire_put_aeth(f.at, AETH_ACK_UNLIMITED, qp->resp.msn);
 	if (len)
-		memcpy(f.at, ptr, len);
-	resp_let_go(window);
+		memcpy(f.at, from, len);
 	rd->next++;
 	if (last)
 		answered(&qp->resp, rd);
 	return frame_seal(&f, qp, x);
+}
+
+/* From on-demand memory: only the copy itself tells whether it is there. */
+static __attribute__((noinline, cold)) uint32_t
+send_guarded(struct qp *qp, struct xport *x, struct resp_rd *rd, const uint8_t *from, uint32_t len,
+	     struct mw *window)
+{
+	uint8_t bytes[128u << MTU_ENUM_MAX];
+	bool there = mem_guarded_read(from, bytes, len);
+
+	resp_let_go(window);	/* the end of a QP is the end of its windows */
+	if (!there)
+		return read_failed(qp, x, psn_add(rd->first, rd->next));
+	return put_read(qp, x, rd, bytes, len);
+}
+
+static uint32_t
+send_read(struct qp *qp, struct xport *x, struct resp_rd *rd)
+{
+	uint64_t at = (uint64_t)rd->next * qp->mtu;
+	uint32_t len = rd->next + 1 == rd->npsn ? rd->len - (uint32_t)at : qp->mtu, sent;
+	enum mem_result res = MEM_OK;
+	struct mw *window = NULL;
+	uint8_t *ptr = NULL;
+
+	if (len)
+		res = resp_reach(qp, x, rd->pd, rd->rkey, MEM_REMOTE_READ, rd->va + at, len, &ptr, &window);
+	if (__builtin_expect(res != MEM_OK, 0))
+		return res == MEM_ASK ? send_guarded(qp, x, rd, ptr, len, window) :
+					read_failed(qp, x, psn_add(rd->first, rd->next));
+	sent = put_read(qp, x, rd, ptr, len);
+	resp_let_go(window);
+	return sent;
 }
 
 static struct resp_rd *

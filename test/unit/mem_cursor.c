@@ -140,10 +140,11 @@ mem_place__every_alignment(void)
 static void
 set_outside(struct fixture *f, enum mem_result outside, const void *va)
 {
-	struct mr d = { .pd = 1, .access = MEM_LOCAL_WRITE, .outside = outside }, *mr;
+	struct mr d = { .pd = 1, .access = MEM_LOCAL_WRITE, .outside = outside,
+			.length = outside == MEM_ASK ? UINT64_MAX : 0 }, *mr;
 
 	set_up(f, MEM_LOCAL_WRITE);
-	mr_add(f->t, &d, &mr);
+	CHECK_EQ(mr_add(f->t, &d, &mr), 0);
 	f->sge[2] = (struct plx_sge){ (uintptr_t)va, 100, mr->key };
 }
 
@@ -193,12 +194,30 @@ mem_sgl__ask_before_touching(void)
 	mr_table_free(f.t);
 }
 
+/* The word is what it was, whatever it was; what cannot be written says so. */
+static void
+mem_guarded_word__changes_nothing(void)
+{
+	uint64_t *at = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(at != MAP_FAILED);
+	at[1] = UINT64_C(0x8000000180000001);
+	CHECK(mem_guarded_word(&at[0]) && mem_guarded_word(&at[1]) && mem_guarded_word(&at[1023]));
+	CHECK(at[0] == 0 && at[1] == UINT64_C(0x8000000180000001) && at[1023] == 0);
+	CHECK_EQ(mprotect(at, 4096, PROT_READ), 0);
+	CHECK(!mem_guarded_word(&at[1]) && mem_guarded_word(&at[512]));
+	CHECK_EQ(munmap(at, 4096), 0);
+	CHECK(!mem_guarded_word(&at[1]));
+	CHECK_EQ(munmap(&at[512], 4096), 0);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(mem_sgl_read__all_offsets),
 	CHECK_CASE(mem_sgl_write__all_offsets),
 	CHECK_CASE(mem_sgl_check__rights),
 	CHECK_CASE(mem_sgl__nowhere_reads_zeros_and_forgets),
 	CHECK_CASE(mem_sgl__ask_before_touching),
+	CHECK_CASE(mem_guarded_word__changes_nothing),
 	CHECK_CASE(mem_sgl_length__does_not_wrap),
 	CHECK_CASE(mem_place__every_alignment),
 };

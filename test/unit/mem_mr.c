@@ -183,30 +183,58 @@ mr_replace__failure_changes_nothing(void)
 	mr_table_free(t);
 }
 
-/* A region that is all outside: locally at any address, and never a peer's. */
+/* A region of nothing: at any address, and never a peer's. */
 static void
-mr_check__regions_without_a_range(void)
+mr_check__region_of_nothing(void)
 {
-	static const enum mem_result kind[] = { MEM_NOWHERE, MEM_ASK };
 	static const uint64_t va[] = { 0, 1, 0x1000, UINT64_MAX };
+	struct mr_table *t = mr_table_new(8);
+	struct mr d = { .pd = 7, .access = MEM_LOCAL_WRITE, .outside = MEM_NOWHERE }, *mr;
+	uint8_t *p = memory;
 
-	for (size_t k = 0; k < 2; k++) {
-		struct mr_table *t = mr_table_new(8);
-		struct mr d = { .pd = 7, .access = MEM_LOCAL_WRITE, .outside = kind[k] }, *mr;
-		uint8_t *p = memory;
-
-		CHECK_EQ(mr_add(t, &d, &mr), 0);
-		for (size_t i = 0; i < 4; i++) {
-			CHECK_EQ(mr_check(t, mr->key, 7, MEM_LOCAL_WRITE, va[i], 1, &p), kind[k]);
-			CHECK_EQ(mr_check(t, mr->key, 7, 0, va[i], UINT32_MAX, &p), kind[k]);
-			CHECK_EQ(mr_check(t, mr->key, 7, MEM_REMOTE_READ, va[i], 1, &p), MEM_BAD_ACCESS);
-			CHECK_EQ(mr_check(t, mr->key, 8, 0, va[i], 1, &p), MEM_BAD_PD);
-		}
-		CHECK(p == memory);
-		d.length = 1;
-		CHECK_EQ(mr_add(t, &d, &mr), -EINVAL);
-		mr_table_free(t);
+	CHECK_EQ(mr_add(t, &d, &mr), 0);
+	for (size_t i = 0; i < 4; i++) {
+		CHECK_EQ(mr_check(t, mr->key, 7, MEM_LOCAL_WRITE, va[i], 1, &p), MEM_NOWHERE);
+		CHECK_EQ(mr_check(t, mr->key, 7, 0, va[i], UINT32_MAX, &p), MEM_NOWHERE);
+		CHECK_EQ(mr_check(t, mr->key, 7, MEM_REMOTE_READ, va[i], 1, &p), MEM_BAD_ACCESS);
+		CHECK_EQ(mr_check(t, mr->key, 8, 0, va[i], 1, &p), MEM_BAD_PD);
 	}
+	CHECK(p == memory);
+	d.length = 1;
+	CHECK_EQ(mr_add(t, &d, &mr), -EINVAL);
+	mr_table_free(t);
+}
+
+/* A region that no pointer is followed to: its own bytes, and none besides; or all that have an address. */
+static void
+mr_check__on_demand(void)
+{
+	struct mr_table *t = mr_table_new(8);
+	struct mr d = desc(0x10000, 4096), *mr, *all;
+	uint8_t *p = NULL;
+
+	d.access = MEM_LOCAL_WRITE | MEM_REMOTE_WRITE;
+	d.outside = MEM_ASK;
+	CHECK_EQ(mr_add(t, &d, &mr), 0);
+	CHECK_EQ(mr_check(t, mr->key, 7, MEM_REMOTE_WRITE, 0x10000, 4096, &p), MEM_ASK);
+	CHECK(p == d.base);
+	CHECK_EQ(mr_check(t, mr->key, 7, 0, 0x10fff, 1, &p), MEM_ASK);
+	CHECK(p == d.base + 4095);
+	CHECK_EQ(mr_check(t, mr->key, 7, 0, 0x10fff, 2, &p), MEM_BAD_RANGE);
+	CHECK_EQ(mr_check(t, mr->key, 7, 0, 0xffff, 1, &p), MEM_BAD_RANGE);
+	CHECK_EQ(mr_check(t, mr->key, 7, 0, UINT64_MAX, UINT64_MAX, &p), MEM_BAD_RANGE);
+	CHECK_EQ(mr_check(t, mr->key, 7, MEM_REMOTE_READ, 0x10000, 1, &p), MEM_BAD_ACCESS);
+	CHECK_EQ(mr_check(t, mr->key, 8, 0, 0x10000, 1, &p), MEM_BAD_PD);
+	CHECK(p == d.base + 4095);
+	d = (struct mr){ .pd = 7, .outside = MEM_ASK };
+	CHECK_EQ(mr_add(t, &d, &all), -EINVAL);
+	d.length = UINT64_MAX;
+	CHECK_EQ(mr_add(t, &d, &all), 0);
+	CHECK_EQ(mr_check(t, all->key, 7, 0, 77, UINT32_MAX, &p), MEM_ASK);
+	CHECK_EQ((uintptr_t)p, 77);
+	CHECK_EQ(mr_check(t, all->key, 7, 0, UINT64_MAX - 1, 1, &p), MEM_ASK);
+	CHECK_EQ(mr_check(t, all->key, 7, 0, UINT64_MAX, 1, &p), MEM_BAD_RANGE);
+	mr_table_free(t);
 }
 
 /* Rights and domain, and no range: for what is asked of all that a key names. */
@@ -249,7 +277,8 @@ static const struct check_case cases[] = {
 	CHECK_CASE(mr_add__keys_are_distinct_until_full),
 	CHECK_CASE(mr_replace__the_old_or_the_new_at_one_place),
 	CHECK_CASE(mr_replace__failure_changes_nothing),
-	CHECK_CASE(mr_check__regions_without_a_range),
+	CHECK_CASE(mr_check__region_of_nothing),
+	CHECK_CASE(mr_check__on_demand),
 	CHECK_CASE(mr_check_whole__rights_and_domain),
 	CHECK_CASE(mr_check__region_of_no_bytes),
 };
