@@ -45,6 +45,12 @@ window_at(const struct mr_table *t, uint32_t key)
 	return at && (at->key ^ key) & ~KEY_TAG_MASK ? container_of(at, struct mw, face) : NULL;
 }
 
+bool
+mw_named(const struct mr_table *t, uint32_t key)
+{
+	return window_at(t, key) != NULL;
+}
+
 /* Under its lock. */
 static void
 unbind(struct mw *mw)

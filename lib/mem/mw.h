@@ -55,6 +55,9 @@ int mw_add(struct mr_table *t, uint32_t pd, enum mw_type type, struct mw **out);
 void mw_close(struct mr_table *t, struct mw *mw);
 void mw_release(struct mr_table *t, struct mw *mw);
 
+/* Control thread. Is it a window's key, whatever its tag? */
+bool mw_named(const struct mr_table *t, uint32_t key);
+
 void mw_user_init(struct mw_user *u);
 /* On the user's core. All that it has bound is free again. */
 void mw_user_end(struct mw_user *u);

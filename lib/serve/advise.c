@@ -5,18 +5,16 @@
  */
 #include <errno.h>
 
+#include "mem/mw.h"
 #include "serve/memory.h"
 
-/* A key that is there but is no region's is a memory window's. */
 static int
 judge(struct client *cl, const struct ctl_advise_mr *m, const struct mr *mr)
 {
 	const struct region *r = mr ? mr->owner : NULL;
 
-	if (!mr)
-		return -ENOENT;
 	if (!r)
-		return -EINVAL;
+		return mw_named(cl->stack->mrs, m->lkey) ? -EINVAL : -ENOENT;
 	if (r->client != cl || mr->pd != m->pd)
 		return -EPERM;
 	if (!(r->access & ACCESS_ON_DEMAND))

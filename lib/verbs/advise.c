@@ -9,6 +9,15 @@
 
 #include "verbs/verbs_priv.h"
 
+/* Is it the kernel that does not know the advice (before 5.14)? A page of our own must be good enough. */
+static bool
+unknown(int advice)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), here = (uintptr_t)&page & ~(page - 1);
+
+	return madvise((void *)here, page, advice) && errno == EINVAL;
+}
+
 /* Where the pages are that must be there and may be touched; none for what is not to fault. */
 static int
 populate(uint64_t at, uint64_t length, enum ibv_advise_mr_advice advice)
@@ -16,13 +25,13 @@ populate(uint64_t at, uint64_t length, enum ibv_advise_mr_advice advice)
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), from = at & ~(page - 1);
 	size_t len = (size_t)(at + length - from);
 	bool write = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
-	int rc;
+	int how = write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ, rc;
 
 	if (!length || advice == IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return 0;
-	rc = madvise((void *)(uintptr_t)from, len, write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
-	if (rc && errno == EINVAL)	/* a kernel before 5.14, or a device's pages */
-		rc = madvise((void *)(uintptr_t)from, len, MADV_WILLNEED);
+	rc = madvise((void *)(uintptr_t)from, len, how);
+	if (rc && errno == EINVAL)	/* also: they may not be touched so */
+		rc = unknown(how) ? madvise((void *)(uintptr_t)from, len, MADV_WILLNEED) : -1;
 	if (!rc)
 		return 0;
 	return errno == ENOMEM || errno == EFAULT || errno == EINVAL ? -EFAULT : -errno;

@@ -245,6 +245,7 @@ advise_mr__errno_of_each(void)
 	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND;
 	uint8_t *at = mmap(NULL, 4 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct ibv_mr *odp, *ro, *all, *far, gone;
+	struct ibv_mw *mw;
 	struct ibv_pd *other;
 
 	open_region();
@@ -269,6 +270,22 @@ advise_mr__errno_of_each(void)
 	gone = *ro;
 	CHECK_EQ(ibv_dereg_mr(ro), 0);
 	CHECK_EQ(ADVISE(PREFETCH, &gone, (uintptr_t)at, 8), ENOENT);
+	mw = ibv_alloc_mw(v.pd, IBV_MW_TYPE_2);
+	MUST(mw);
+	gone.lkey = mw->rkey;
+	CHECK_EQ(ADVISE(PREFETCH, &gone, (uintptr_t)at, 8), EINVAL);
+	gone.lkey = ibv_inc_rkey(mw->rkey);
+	CHECK_EQ(ADVISE(PREFETCH, &gone, (uintptr_t)at, 8), EINVAL);
+	CHECK_EQ(ibv_dealloc_mw(mw), 0);
+	CHECK_EQ(ADVISE(PREFETCH, &gone, (uintptr_t)at, 8), ENOENT);
+	MUST(mprotect(at, 4096, PROT_READ) == 0);
+	CHECK_EQ(ADVISE(PREFETCH, odp, 0x10000, 8192), 0);
+	CHECK_EQ(ADVISE(PREFETCH_WRITE, odp, 0x11000, 4096), 0);
+	CHECK_EQ(ADVISE(PREFETCH_WRITE, odp, 0x10000, 8192), EFAULT);
+	MUST(mprotect(at, 4096, PROT_NONE) == 0);
+	CHECK_EQ(ADVISE(PREFETCH, all, (uintptr_t)at, 8), EFAULT);
+	CHECK_EQ(ADVISE(PREFETCH, odp, 0x10800, 4096), EFAULT);
+	MUST(mprotect(at, 4096, PROT_READ | PROT_WRITE) == 0);
 	munmap(at + 8192, 4096);
 	CHECK_EQ(ADVISE(PREFETCH, odp, 0x10000, 4 * 4096), EFAULT);
 	CHECK_EQ(ADVISE(PREFETCH, all, (uintptr_t)at + 8192, 8), EFAULT);
