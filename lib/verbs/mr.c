@@ -67,13 +67,16 @@ verbs_mr_register(struct ibv_pd *pd, struct ctl_reg_mr *msg, void *addr, size_t 
 	return &mr->mr;
 }
 
-/* NULL and SIZE_MAX with ON_DEMAND: all that the program has mapped when it is used. */
+/* NULL and SIZE_MAX with ON_DEMAND: all that the program has mapped when it is used, by its addresses. */
 static struct ibv_mr *
-reg_implicit(struct ibv_pd *pd, unsigned int access)
+reg_implicit(struct ibv_pd *pd, unsigned int access, uint64_t iova)
 {
 	struct ctl_reg_mr msg = { .pd = pd->handle, .access = access, .kind = CTL_IMPLICIT };
 
-	return verbs_mr_register(pd, &msg, NULL, SIZE_MAX);
+	if (!iova)
+		return verbs_mr_register(pd, &msg, NULL, SIZE_MAX);
+	errno = EINVAL;
+	return NULL;
 }
 
 struct ibv_mr *
@@ -90,7 +93,7 @@ plx_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, un
 	int err;
 
 	if (!addr && length == SIZE_MAX && (access & IBV_ACCESS_ON_DEMAND))
-		return reg_implicit(pd, access);
+		return reg_implicit(pd, access, msg.iova);
 	err = verbs_mr_check(msg.addr, msg.length, access);
 	/* the last byte must have a name too */
 	if (!err && msg.iova + (length - 1) < msg.iova)

@@ -216,6 +216,12 @@ reg_mr__kinds(void)
 	CHECK(mr && !mr->addr && mr->length == SIZE_MAX && mock.last_mr.kind == CTL_IMPLICIT);
 	CHECK(!mock.last_mr.addr && !mock.last_mr.length && !mock.last_mr.iova);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
+	/* it cannot be named by other addresses */
+	for (uint64_t iova = 1; iova < 1u << 20; iova *= 7) {
+		errno = 0;
+		CHECK(!ibv_reg_mr_iova(w.pd, NULL, SIZE_MAX, iova,
+				       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND) && errno == EINVAL);
+	}
 	mr = ibv_reg_mr(w.pd, page[0], 64, IBV_ACCESS_ZERO_BASED);
 	CHECK(mr && mr->addr == page[0] && mock.last_mr.kind == CTL_MEMORY && mock.last_mr.iova == 0);
 	CHECK_EQ(ibv_dereg_mr(mr), 0);
