@@ -72,6 +72,7 @@ struct plx_wr_build {
 	uint32_t tail;			/* WQEs of the queue, with those of the batch */
 	uint32_t missing;		/* not 0: the last one has not said yet where it goes */
 	int32_t err;			/* the first error, a positive errno; or 0 */
+	uint32_t owner;			/* atomic: which thread has a batch open (__plx_wr_self()); 0: none */
 };
 
 /* Where a struct ibv_qp_ex of rdma-core after version 44 goes on; every program has the room, so that those

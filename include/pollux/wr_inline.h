@@ -12,6 +12,8 @@
 #ifndef POLLUX_WR_INLINE_H
 #define POLLUX_WR_INLINE_H
 
+#include <pthread.h>
+
 #include <pollux/verbs_inline.h>
 
 /* The first error is the one that counts. NULL, for callers that begin a work request. */
@@ -26,11 +28,26 @@ __plx_wr_fail(struct plx_qp *qp, int err)
 	return NULL;
 }
 
+/* Tells threads from each other. Not 0. */
+static inline uint32_t
+__plx_wr_self(void)
+{
+	return (uint32_t)((uintptr_t)pthread_self() >> 4) | 1u;
+}
+
+static inline void
+__plx_wr_owned_by(struct plx_wr_build *b, uint32_t owner)
+{
+	__atomic_store_n(&b->owner, owner, __ATOMIC_RELAXED);
+}
+
 /*
  * plx_wr_start - begin a batch of work requests
  * @ex: of a QP that was made with send_ops_flags
  *
- * Waits while another thread has a batch open or posts. Any thread; not twice in one.
+ * Waits while another thread has a batch open or posts. Any thread; not twice in one. A modify of the QP to
+ * RESET in between, by this thread, forgets the batch: plx_wr_complete() answers EINVAL, and must still be
+ * called, or plx_wr_abort().
  */
 PLX_INLINE void
 plx_wr_start(struct ibv_qp_ex *ex)
@@ -41,6 +58,7 @@ plx_wr_start(struct ibv_qp_ex *ex)
 
 	if (__plx_likely(!refuse))	/* in a forked child nobody may be there to unlock */
 		__plx_wq_lock(&qp->sq);
+	__plx_wr_owned_by(b, __plx_wr_self());
 	b->wqe = b->data = NULL;
 	b->tail = qp->sq.tail;
 	b->missing = 0;
@@ -55,8 +73,11 @@ plx_wr_start(struct ibv_qp_ex *ex)
 PLX_INLINE void
 plx_wr_abort(struct ibv_qp_ex *ex)
 {
+	struct plx_qp *qp = __plx_qp_of(&ex->qp_base);
+
+	__plx_wr_owned_by(&qp->build, 0);
 	if (__plx_likely(!__plx_context_of(ex->qp_base.context)->refuse))
-		__plx_wq_unlock(&__plx_qp_of(&ex->qp_base)->sq);
+		__plx_wq_unlock(&qp->sq);
 }
 
 /* What the batch ends with. */
@@ -89,6 +110,7 @@ plx_wr_complete(struct ibv_qp_ex *ex)
 	int err = __plx_wr_verdict(qp), rung = 0, asleep = 0;
 	enum plx_drive how = PLX_DRIVE_POST;
 
+	__plx_wr_owned_by(&qp->build, 0);
 	if (__plx_unlikely(__plx_context_of(ex->qp_base.context)->refuse))
 		return err;
 	if (__plx_likely(!err && qp->build.tail != sq->tail)) {

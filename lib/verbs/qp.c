@@ -322,19 +322,31 @@ plx_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init)
 
 /* E5: RESET forgets all that was posted, so every slot is free; and what failed. */
 static void
-wq_empty(const struct plx_qp *qp, struct plx_wq *wq, struct ibv_cq *cq)
+wq_empty(const struct plx_qp *qp, struct plx_wq *wq, struct ibv_cq *cq, bool locked)
 {
 	uint32_t *poll_lock;
 
 	if (!cq)
 		return;
 	poll_lock = &verbs_cq_of(cq)->pub.lock;
-	__plx_lock(&wq->lock);
+	if (!locked)
+		__plx_lock(&wq->lock);
 	__plx_lock(poll_lock);
 	__atomic_store_n(&wq->head, wq->tail, __ATOMIC_RELEASE);
 	__plx_unlock(poll_lock);
-	__plx_unlock(&wq->lock);
+	if (!locked)
+		__plx_unlock(&wq->lock);
 	verbs_cq_forget(cq, qp);
+}
+
+/* A batch that this very thread has open, and with it the lock of the queue, is forgotten too. */
+static bool
+batch_forget(struct plx_qp *qp)
+{
+	if (__atomic_load_n(&qp->build.owner, __ATOMIC_RELAXED) != __plx_wr_self())
+		return false;
+	__plx_wr_fail(qp, EINVAL);
+	return true;
 }
 
 int
@@ -353,8 +365,8 @@ plx_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	__atomic_store_n(&ibqp->state, (enum ibv_qp_state)msg.state, __ATOMIC_RELAXED);
 	if (msg.state == IBV_QPS_RESET) {
 		qp->pub.max_rd_atomic = 0;
-		wq_empty(&qp->pub, &qp->pub.sq, ibqp->send_cq);
-		wq_empty(&qp->pub, &qp->pub.rq, ibqp->recv_cq);
+		wq_empty(&qp->pub, &qp->pub.sq, ibqp->send_cq, batch_forget(&qp->pub));
+		wq_empty(&qp->pub, &qp->pub.rq, ibqp->recv_cq, false);
 	}
 	return 0;
 }

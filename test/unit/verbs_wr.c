@@ -241,6 +241,84 @@ wr__sig_all_signals(void)
 	built_close(&b);
 }
 
+/* E5, and it ends: the thread that resets has the queue's lock itself. */
+static void
+wr__reset_forgets_the_open_batch(void)
+{
+	struct built b;
+
+	built_open(&b, IBV_QPT_RC);
+	for (int again = 0; again < 3; again++) {	/* completed in RESET, completed in RTS, aborted */
+		ibv_wr_start(b.ex);
+		ibv_wr_send(b.ex);
+		CHECK_EQ(ibv_wr_complete(b.ex), 0);
+		ibv_wr_start(b.ex);
+		ibv_wr_send(b.ex);
+		to_state(b.qp, IBV_QPS_RESET);
+		for (int state = IBV_QPS_INIT; again && state <= IBV_QPS_RTS; state++)
+			to_state(b.qp, (enum ibv_qp_state)state);
+		ibv_wr_send(b.ex);
+		if (again < 2)
+			CHECK_EQ(ibv_wr_complete(b.ex), EINVAL);
+		else
+			ibv_wr_abort(b.ex);
+		for (int state = IBV_QPS_INIT; !again && state <= IBV_QPS_RTS; state++)
+			to_state(b.qp, (enum ibv_qp_state)state);
+		CHECK_EQ(tail_of(&b), again + 1);
+	}
+	/* all slots are free, and the lock is */
+	ibv_wr_start(b.ex);
+	for (int i = 0; i < 8; i++)
+		ibv_wr_send(b.ex);
+	CHECK_EQ(ibv_wr_complete(b.ex), 0);
+	CHECK_EQ(tail_of(&b), 3 + 8);
+	built_close(&b);
+}
+
+struct other {
+	struct built *b;
+	int opened, ended;	/* atomic */
+	int result;
+};
+
+static void *
+batch_of_another(void *arg)
+{
+	struct other *o = arg;
+
+	ibv_wr_start(o->b->ex);
+	ibv_wr_send(o->b->ex);
+	__atomic_store_n(&o->opened, 1, __ATOMIC_RELEASE);
+	while (__atomic_load_n(&o->b->qp->state, __ATOMIC_RELAXED) != IBV_QPS_RESET)
+		sched_yield();
+	for (int i = 0; i < 1000; i++)
+		sched_yield();
+	__atomic_store_n(&o->ended, 1, __ATOMIC_RELAXED);
+	o->result = ibv_wr_complete(o->b->ex);
+	return NULL;
+}
+
+/* Another thread's batch is waited for, as its posts are. */
+static void
+wr__reset_waits_for_the_batch_of_another(void)
+{
+	struct other o = { 0 };
+	pthread_t thread;
+	struct built b;
+
+	built_open(&b, IBV_QPT_RC);
+	o.b = &b;
+	CHECK_EQ(pthread_create(&thread, NULL, batch_of_another, &o), 0);
+	while (!__atomic_load_n(&o.opened, __ATOMIC_ACQUIRE))
+		sched_yield();
+	to_state(b.qp, IBV_QPS_RESET);
+	CHECK(__atomic_load_n(&o.ended, __ATOMIC_RELAXED));
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	CHECK_EQ(o.result, EINVAL);
+	CHECK_EQ(tail_of(&b), 0);
+	built_close(&b);
+}
+
 static const struct check_case cases[] = {
 	CHECK_CASE(wr__operations_of_each_type),
 	CHECK_CASE(wr__only_what_was_asked_for),
@@ -249,5 +327,7 @@ static const struct check_case cases[] = {
 	CHECK_CASE(wr__inline_data),
 	CHECK_CASE(wr__lists),
 	CHECK_CASE(wr__sig_all_signals),
+	CHECK_CASE(wr__reset_forgets_the_open_batch),
+	CHECK_CASE(wr__reset_waits_for_the_batch_of_another),
 };
 CHECK_MAIN(cases)
