@@ -14,7 +14,7 @@
 
 /* Rises with every change of include/pollux/abi, of objects.h, of the messages or of this table;
  * test/lint/layout.py knows. */
-#define CTL_ABI_VERSION 10u
+#define CTL_ABI_VERSION 11u
 
 #define CTL_MAX_CORES 64u
 
