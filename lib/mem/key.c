@@ -45,20 +45,25 @@ mr_table_new(uint32_t max)
 }
 
 static void
-leaf_free(struct mr **leaf)
+leaf_free(struct key_leaf *leaf)
 {
 	for (uint32_t i = 0; i < KEY_LEAF_SIZE; i++)
-		free(leaf[i]);
+		free(leaf->at[i]);
 	free(leaf);
 }
 
 void
 mr_table_free(struct mr_table *t)
 {
+	struct key_leaf *leaf;
 	struct key_rest *r;
 
 	if (!t)
 		return;
+	while ((leaf = t->going)) {
+		t->going = leaf->next;
+		free(leaf);
+	}
 	while ((r = t->oldest)) {
 		t->oldest = r->next;
 		free(r);
@@ -69,31 +74,66 @@ mr_table_free(struct mr_table *t)
 	free(t);
 }
 
+static struct key_leaf **
+leaf_of(struct mr_table *t, uint32_t key)
+{
+	return &t->leaf[key >> (32 - KEY_BITS + KEY_LEAF_BITS)];
+}
+
 static int
 leaf_make(struct mr_table *t, uint32_t key)
 {
-	struct mr ***at = &t->leaf[key >> (32 - KEY_BITS + KEY_LEAF_BITS)], **leaf;
+	struct key_leaf **at = leaf_of(t, key), *leaf;
 
 	if (*at)
 		return 0;
-	leaf = calloc(KEY_LEAF_SIZE, sizeof(struct mr *));
+	leaf = calloc(1, sizeof(*leaf));
 	if (!leaf)
 		return -ENOMEM;
 	__atomic_store_n(at, leaf, __ATOMIC_RELEASE);
 	return 0;
 }
 
+/* Nothing is found in it any more; a core may be looking. */
 static void
+leaf_put_aside(struct mr_table *t, uint32_t key)
+{
+	struct key_leaf **at = leaf_of(t, key), *leaf = *at;
+
+	__atomic_store_n(at, NULL, __ATOMIC_RELEASE);
+	leaf->last = key;
+	leaf->next = t->going;
+	t->going = leaf;
+}
+
+/* None is looking any more. */
+static void
+leaf_drop(struct mr_table *t, uint32_t key)
+{
+	struct key_leaf **at = &t->going, *leaf;
+
+	while ((leaf = *at) && (leaf->last ^ key) & ~KEY_TAG_MASK)
+		at = &leaf->next;
+	if (!leaf)
+		return;
+	*at = leaf->next;
+	free(leaf);
+}
+
+static int
 take_rested(struct mr_table *t, uint32_t *base, uint8_t *tag)
 {
 	struct key_rest *r = t->oldest;
 
+	if (leaf_make(t, r->key))
+		return -ENOMEM;
 	t->oldest = r->next;
 	if (!t->oldest)
 		t->newest = &t->oldest;
 	*base = r->key & ~KEY_TAG_MASK;
 	*tag = (uint8_t)r->key;
 	free(r);
+	return 0;
 }
 
 static int
@@ -116,7 +156,7 @@ key_take(struct mr_table *t, uint32_t *base, uint8_t *tag)
 	if (t->num == t->max)
 		return -ENOMEM;
 	if (t->oldest && (all_used || t->oldest->until <= t->now_ms()))
-		take_rested(t, base, tag);
+		rc = take_rested(t, base, tag);
 	else
 		rc = take_fresh(t, base, tag);
 	if (rc == 0)
@@ -127,8 +167,13 @@ key_take(struct mr_table *t, uint32_t *base, uint8_t *tag)
 void
 key_give(struct mr_table *t, uint32_t key, void *owner)
 {
-	struct key_rest *r = owner;
+	struct key_rest *r = malloc(sizeof(*r));
 
+	if (r)
+		free(owner);
+	else
+		r = owner;
+	leaf_drop(t, key);
 	*r = (struct key_rest){ .key = key, .until = t->now_ms() + KEY_REST_MS };
 	*t->newest = r;
 	t->newest = &r->next;
@@ -139,7 +184,11 @@ void
 key_publish(struct mr_table *t, uint32_t key, struct mr *mr)
 {
 	uint32_t place = key >> (32 - KEY_BITS);
+	struct key_leaf *leaf = *leaf_of(t, key);
+	struct mr **at = &leaf->at[place & (KEY_LEAF_SIZE - 1)];
 
-	__atomic_store_n(&t->leaf[place >> KEY_LEAF_BITS][place & (KEY_LEAF_SIZE - 1)], mr,
-			 __ATOMIC_RELEASE);
+	leaf->used += (mr != NULL) - (*at != NULL);
+	__atomic_store_n(at, mr, __ATOMIC_RELEASE);
+	if (!leaf->used)
+		leaf_put_aside(t, key);
 }

@@ -108,6 +108,46 @@ key_take__places_rest(void)
 	mr_table_free(t);
 }
 
+static uint32_t
+leaves(const struct mr_table *t)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < KEY_LEAVES; i++)
+		n += t->leaf[i] != NULL;
+	return n;
+}
+
+/* There is memory for the keys that are out and not for those that were; a look-up in between finds nothing. */
+static void
+key_give__leaves_go(void)
+{
+	enum { MANY = 2000 };
+	static struct mr *mr[MANY];
+	struct mr_table *t = mr_table_new(MANY);
+	uint32_t key;
+
+	for (uint32_t round = 0; round < 3; round++) {
+		for (uint32_t i = 0; i < MANY; i++)
+			CHECK_EQ(add_region(t, &mr[i]), 0);
+		CHECK(leaves(t) <= MANY && leaves(t) > MANY / 2);
+		for (uint32_t i = 0; i < MANY; i++) {
+			key = mr[i]->key;
+			mr_unpublish(t, mr[i]);
+			CHECK(!mr_find(t, key));
+			CHECK(i + 1 == MANY || mr_find(t, mr[i + 1]->key) == mr[i + 1]);
+			if (i % 2)		/* some together, some alone */
+				mr_release(t, mr[i]);
+		}
+		CHECK_EQ(leaves(t), 0);
+		CHECK(t->going != NULL);
+		for (uint32_t i = 0; i < MANY; i += 2)
+			mr_release(t, mr[i]);
+		CHECK(!t->going);
+	}
+	mr_table_free(t);
+}
+
 /* A window's first key is as hard to guess as a region's. */
 static void
 mw_add__first_key(void)
@@ -130,6 +170,7 @@ mw_add__first_key(void)
 static const struct check_case cases[] = {
 	CHECK_CASE(key_take__regions_and_windows_at_once),
 	CHECK_CASE(key_take__places_rest),
+	CHECK_CASE(key_give__leaves_go),
 	CHECK_CASE(mw_add__first_key),
 };
 
