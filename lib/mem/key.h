@@ -19,8 +19,8 @@
  * is no place that was never used. */
 #define KEY_REST_MS 1024u
 
-/* Places are looked up in leaves, which are there while a key of theirs is out: no inversion per packet, and no
- * more memory than keys are scattered over. */
+/* Places are looked up in leaves, which are there while a key of theirs is out: no inversion per packet, and
+ * no more memory than keys are scattered over. */
 #define KEY_BITS 24u
 #define KEY_LEAF_BITS 6u
 #define KEY_LEAF_SIZE (1u << KEY_LEAF_BITS)
@@ -44,7 +44,7 @@ struct mr_table {
 	uint32_t max, num;		/* of keys that are out */
 	uint32_t fresh;			/* indices from here on were never used */
 	struct key_rest *oldest, **newest;	/* places that rest */
-	struct key_leaf *going;		/* leaves that a core may still look into, until key_give(leaf->last) */
+	struct key_leaf *going;		/* a core may still look into them, until key_give(last) */
 	uint64_t (*now_ms)(void);	/* a monotonic clock */
 };
 

@@ -118,7 +118,7 @@ leaves(const struct mr_table *t)
 	return n;
 }
 
-/* There is memory for the keys that are out and not for those that were; a look-up in between finds nothing. */
+/* There is memory for the keys that are out and not for those that were; in between nothing is found. */
 static void
 key_give__leaves_go(void)
 {
