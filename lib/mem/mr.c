@@ -148,7 +148,7 @@ indirect(const struct mr *mr, uint64_t va, uint64_t len, uint8_t **ptr)
 		return mr->outside;
 	if (len > mr->length || va < mr->iova || va - mr->iova > mr->length - len)
 		return MEM_BAD_RANGE;
-	*ptr = mr->base + (va - mr->iova);
+	*ptr = (uint8_t *)((uintptr_t)mr->base + (va - mr->iova));	/* all memory: from NULL */
 	return MEM_ASK;
 }
 
