@@ -206,7 +206,8 @@ wire__agrees_on_opcodes(void)
 		CHECK_EQ(w->ext_len, 4 * !!(w->ext & WIRE_EXT_XRCETH) + 8 * !!(w->ext & WIRE_EXT_DETH) +
 			 16 * !!(w->ext & WIRE_EXT_RETH) + 28 * !!(w->ext & WIRE_EXT_ATOMICETH) +
 			 4 * !!(w->ext & WIRE_EXT_AETH) + 8 * !!(w->ext & WIRE_EXT_ATOMICACKETH) +
-			 4 * !!(w->ext & WIRE_EXT_IMM) + 4 * !!(w->ext & WIRE_EXT_IETH));
+			 4 * !!(w->ext & WIRE_EXT_IMM) + 4 * !!(w->ext & WIRE_EXT_IETH) +
+			 4 * !!(w->ext & WIRE_EXT_FETH));
 	}
 	for (unsigned int op = 0; op < 0x20; op++)	/* and every RC opcode */
 		CHECK_EQ(!!wire_op_info[op].name, !!pkt_op((uint8_t)op));
