@@ -9,8 +9,6 @@
  * qp_num. The ways take turns in short rounds, so that what disturbs the machine disturbs all; of each the
  * median and the best round, in ns a completion, and each median beside poll_cq's. One JSON object.
  */
-#include <stdio.h>
-
 #include "../unit/verbs_world.h"
 #include "rounds.h"
 #include "stats.h"
@@ -79,20 +77,19 @@ ex_table(struct ibv_cq *plain, unsigned int batch)
 }
 
 static struct way {
-	const char *name, *beside;		/* the way that it is compared with, or NULL */
+	struct rounds r;
 	void (*poll)(struct ibv_cq *cq, unsigned int batch);
 	unsigned int batch;
 	bool single;
-	uint32_t round[ROUNDS_MAX];		/* ps a completion */
 } ways[] = {
-	{ .name = "poll_cq", .poll = poll_inline, .batch = 1 },
-	{ .name = "cq_ex", .beside = "poll_cq", .poll = ex_inline, .batch = 1 },
-	{ .name = "cq_ex, single threaded", .beside = "poll_cq", .poll = ex_inline, .batch = 1,
+	{ .r.name = "poll_cq", .poll = poll_inline, .batch = 1 },
+	{ .r.name = "cq_ex", .r.beside = "poll_cq", .poll = ex_inline, .batch = 1 },
+	{ .r.name = "cq_ex, single threaded", .r.beside = "poll_cq", .poll = ex_inline, .batch = 1,
 	  .single = true },
-	{ .name = "poll_cq of 16", .poll = poll_inline, .batch = BATCH },
-	{ .name = "cq_ex of 16", .beside = "poll_cq of 16", .poll = ex_inline, .batch = BATCH },
-	{ .name = "poll_cq of 16, drop-in", .poll = poll_table, .batch = BATCH },
-	{ .name = "cq_ex of 16, drop-in", .beside = "poll_cq of 16, drop-in", .poll = ex_table,
+	{ .r.name = "poll_cq of 16", .poll = poll_inline, .batch = BATCH },
+	{ .r.name = "cq_ex of 16", .r.beside = "poll_cq of 16", .poll = ex_inline, .batch = BATCH },
+	{ .r.name = "poll_cq of 16, drop-in", .poll = poll_table, .batch = BATCH },
+	{ .r.name = "cq_ex of 16, drop-in", .r.beside = "poll_cq of 16, drop-in", .poll = ex_table,
 	  .batch = BATCH },
 };
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
@@ -123,33 +120,6 @@ one_round(const struct way *way, struct ibv_cq *cq, uint32_t qp)
 	return (uint32_t)((now_ns() - begin) * 1000 / ROUND);
 }
 
-static double
-median(const char *name, uint32_t rounds)
-{
-	for (size_t i = 0; i < WAYS; i++)
-		if (!strcmp(ways[i].name, name))
-			return median_u32(ways[i].round, rounds) / 1e3;
-	return 0;
-}
-
-static void
-print(uint32_t rounds)
-{
-	printf("{\"what\": \"poll\", \"unit\": \"ns\", \"rows\": [");
-	for (size_t i = 0; i < WAYS; i++) {
-		struct way *way = &ways[i];
-		double middle = median(way->name, rounds);	/* sorts them */
-
-		printf("%s\n  {\"way\": \"%s\", \"median\": %.2f, \"best\": %.2f", i ? "," : "", way->name,
-		       middle, way->round[0] / 1e3);
-		if (way->beside)
-			printf(", \"beside\": \"%s\", \"ratio\": %.3f", way->beside,
-			       middle / median(way->beside, rounds));
-		printf("}");
-	}
-	printf("]}\n");
-}
-
 static const char about[] =
 	"What a completion costs the program, by ibv_poll_cq() and by the calls of an extended CQ, in\n"
 	"line and through the drop-in's tables. Nothing is received: the ring is filled beforehand.\n"
@@ -170,7 +140,7 @@ main(int argc, char **argv)
 	cq[1] = make(&w, IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
 	for (uint32_t r = 0; r < rounds; r++)
 		for (size_t i = 0; i < WAYS; i++)
-			ways[i].round[r] = one_round(&ways[i], cq[ways[i].single], w.qp->handle);
-	print(rounds);
+			ways[i].r.round[r] = one_round(&ways[i], cq[ways[i].single], w.qp->handle);
+	rounds_print("poll", ways, sizeof(ways[0]), WAYS, rounds);
 	return 0;
 }

@@ -8,8 +8,6 @@
  * else. The ways take turns in short rounds, so that what disturbs the machine disturbs all; of each the
  * median and the best round, in ns a work request, and each median beside post_send's. One JSON object.
  */
-#include <stdio.h>
-
 #include "../unit/verbs_world.h"
 #include "rounds.h"
 #include "stats.h"
@@ -91,21 +89,20 @@ post_table(struct ibv_qp *qp, unsigned int n)
 }
 
 static struct way {
-	const char *name, *beside;		/* the way that it is compared with, or NULL */
+	struct rounds r;
 	void (*post)(struct ibv_qp *qp, unsigned int n);
 	unsigned int batch;
 	bool single;				/* on a thread domain */
-	uint32_t round[ROUNDS_MAX];		/* ps a work request */
 } ways[] = {
-	{ .name = "post_send", .post = post_chain, .batch = 1 },
-	{ .name = "wr", .beside = "post_send", .post = build_inline, .batch = 1 },
-	{ .name = "post_send of 16", .post = post_chain, .batch = BATCH },
-	{ .name = "wr of 16", .beside = "post_send of 16", .post = build_inline, .batch = BATCH },
-	{ .name = "post_send, drop-in", .post = post_table, .batch = 1 },
-	{ .name = "wr, drop-in", .beside = "post_send, drop-in", .post = build_table, .batch = 1 },
-	{ .name = "post_send, thread domain", .beside = "post_send", .post = post_chain, .batch = 1,
+	{ .r.name = "post_send", .post = post_chain, .batch = 1 },
+	{ .r.name = "wr", .r.beside = "post_send", .post = build_inline, .batch = 1 },
+	{ .r.name = "post_send of 16", .post = post_chain, .batch = BATCH },
+	{ .r.name = "wr of 16", .r.beside = "post_send of 16", .post = build_inline, .batch = BATCH },
+	{ .r.name = "post_send, drop-in", .post = post_table, .batch = 1 },
+	{ .r.name = "wr, drop-in", .r.beside = "post_send, drop-in", .post = build_table, .batch = 1 },
+	{ .r.name = "post_send, thread domain", .r.beside = "post_send", .post = post_chain, .batch = 1,
 	  .single = true },
-	{ .name = "wr, thread domain", .beside = "wr", .post = build_inline, .batch = 1, .single = true },
+	{ .r.name = "wr, thread domain", .r.beside = "wr", .post = build_inline, .batch = 1, .single = true },
 };
 #define WAYS (sizeof(ways) / sizeof(ways[0]))
 
@@ -144,33 +141,6 @@ one_round(const struct way *way, struct ibv_qp *qp)
 	return (uint32_t)((now_ns() - begin) * 1000 / ROUND);
 }
 
-static double
-median(const char *name, uint32_t rounds)
-{
-	for (size_t i = 0; i < WAYS; i++)
-		if (!strcmp(ways[i].name, name))
-			return median_u32(ways[i].round, rounds) / 1e3;
-	return 0;
-}
-
-static void
-print(uint32_t rounds)
-{
-	printf("{\"what\": \"post\", \"unit\": \"ns\", \"rows\": [");
-	for (size_t i = 0; i < WAYS; i++) {
-		struct way *way = &ways[i];
-		double middle = median(way->name, rounds);	/* sorts them */
-
-		printf("%s\n  {\"way\": \"%s\", \"median\": %.2f, \"best\": %.2f", i ? "," : "", way->name,
-		       middle, way->round[0] / 1e3);
-		if (way->beside)
-			printf(", \"beside\": \"%s\", \"ratio\": %.3f", way->beside,
-			       middle / median(way->beside, rounds));
-		printf("}");
-	}
-	printf("]}\n");
-}
-
 static const char about[] =
 	"What a post costs the program, by ibv_post_send() and by ibv_wr_*, in line and through the\n"
 	"drop-in's tables. Nothing is sent: rings, doorbell and lock are real, and no core is there.\n"
@@ -195,7 +165,7 @@ main(int argc, char **argv)
 	qp[1] = make(&w, ibv_alloc_parent_domain(w.ctx, &attr));
 	for (uint32_t r = 0; r < rounds; r++)
 		for (size_t i = 0; i < WAYS; i++)
-			ways[i].round[r] = one_round(&ways[i], qp[ways[i].single]);
-	print(rounds);
+			ways[i].r.round[r] = one_round(&ways[i], qp[ways[i].single]);
+	rounds_print("post", ways, sizeof(ways[0]), WAYS, rounds);
 	return 0;
 }
