@@ -16,7 +16,8 @@
 #define ROUNDS_DEFAULT 1000u
 #define ROUNDS_MAX 20000u
 
-/* How many whoever runs the program wants; `about` is what --help prints. Ends the program, for --help with status 0, and with 2 for words that are no number of rounds. */
+/* How many whoever runs the program wants; `about` is what --help prints. Ends the program, for --help with
+ * status 0, and with 2 for words that are no number of rounds. */
 static inline uint32_t
 rounds_asked(int argc, char **argv, const char *about)
 {
