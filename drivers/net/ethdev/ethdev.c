@@ -372,6 +372,7 @@ ethdev_halt(struct ethdev *e)
 	if (e->has_peer) {
 		intr_call(stop_quietly, e);
 		intr_call(close_quietly, e);
+		last_close();
 	} else {
 		stop_device(e);
 		close_device(e);
@@ -410,9 +411,7 @@ ethdev_open(struct port *p, const struct ethdev_conf *conf, char *why, size_t wh
 	p->priv = e;
 	return 0;
 free_pool:
-	ethdev_halt(e);
-	if (e->has_peer)
-		last_close();
+	ethdev_halt(e);		/* it has buffers */
 	rte_mempool_free(p->pool);
 	p->pool = NULL;
 drop:
@@ -435,8 +434,6 @@ ethdev_close(struct port *p)
 	if (e->iface_fd >= 0)
 		close(e->iface_fd);
 	ethdev_halt(e);
-	if (e->has_peer)
-		last_close();
 	rte_dev_remove(e->dev);	/* so that a port of that name can be opened again */
 	rte_mempool_free(p->pool);
 	free(e);

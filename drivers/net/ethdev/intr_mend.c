@@ -62,8 +62,7 @@ static struct watch {
 } watched[FDS];
 
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
-static void (*first)(void *arg, int fd);	/* with the lock */
-static void *first_arg;
+static void (*first)(int fd);	/* with the lock */
 
 void
 intr_lock(void)
@@ -78,11 +77,10 @@ intr_unlock(void)
 }
 
 void
-intr_before(void (*fn)(void *arg, int fd), void *arg)
+intr_before(void (*fn)(int fd))
 {
 	intr_lock();
 	first = fn;
-	first_arg = arg;
 	intr_unlock();
 }
 
@@ -95,7 +93,7 @@ guarded(void *arg)
 	intr_lock();
 	if (!w->doomed) {
 		if (first)
-			first(first_arg, (int)(w - watched));
+			first((int)(w - watched));
 		w->cb(w->arg);
 	}
 	intr_unlock();

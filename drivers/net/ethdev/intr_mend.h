@@ -13,11 +13,11 @@ void intr_lock(void);
 void intr_unlock(void);
 
 /*
- * Control thread: fn(arg, fd) is called with the lock before what a driver does about one of its fds
- * on the interrupt thread; NULL: nothing any more. One at a time has it. Never called in a stack on the
- * system's shared DPDK.
+ * Control thread: fn(fd) is called with the lock before what a driver does about one of its fds on the
+ * interrupt thread; NULL: nothing any more. One at a time has it. Never called in a stack on the system's
+ * shared DPDK.
  */
-void intr_before(void (*fn)(void *arg, int fd), void *arg);
+void intr_before(void (*fn)(int fd));
 
 /*
  * Any thread but the interrupt thread, without the lock: calls fn(arg) on the interrupt thread and

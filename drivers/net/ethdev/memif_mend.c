@@ -51,11 +51,10 @@ __wrap_rte_memseg_get_fd(const struct rte_memseg *ms)
 /* Interrupt thread. With a link there is but one thing that a socket has to say: the peer is going. Other
  * fds are timers. */
 static void
-hear(void *arg, int fd)
+hear(int fd)
 {
 	struct stat st;
 
-	(void)arg;
 	if (fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode))
 		last_save();
 }
@@ -63,5 +62,5 @@ hear(void *arg, int fd)
 void
 memif_hear(bool on)
 {
-	intr_before(on ? hear : NULL, NULL);
+	intr_before(on ? hear : NULL);
 }
