@@ -48,13 +48,15 @@ struct ibv_pd *plx_alloc_parent_domain(struct ibv_context *context,
 
 /*
  * Any memory. Optional access bits (IBV_ACCESS_OPTIONAL_RANGE) are accepted, and IBV_ACCESS_HUGETLB. With
- * IBV_ACCESS_ZERO_BASED WRs and peers name the first byte by 0, else by `addr`. IBV_ACCESS_ON_DEMAND changes
- * nothing else: no memory is pinned, and every page faults as it is used. With it, addr NULL and length
- * SIZE_MAX make a region of all that the program has mapped whenever it is used: for local access alone, and
- * an address without memory ends the WR with an error as a bad address does.
+ * IBV_ACCESS_ZERO_BASED WRs and peers name the first byte by 0, else by `addr`. No memory is pinned, and
+ * every page faults as it is used; the program leaves them mapped until plx_dereg_mr(). Pages of a region
+ * with IBV_ACCESS_ON_DEMAND may go: what is not there ends a WR, or a peer's request, with an error as a bad
+ * address does (of peers' atomics see plx_reg_mr(3)), and each packet costs a system call or two. With it,
+ * addr NULL and length SIZE_MAX make a region of all that the program has mapped: for local access alone.
  * NULL: errno EINVAL (length 0, range past the end of the address space, REMOTE_WRITE or REMOTE_ATOMIC
- * without LOCAL_WRITE, unknown bits), EFAULT (not mapped), EOPNOTSUPP (remote rights to all memory),
- * ENOMEM.
+ * without LOCAL_WRITE, unknown bits, an iova for all memory), EFAULT (a page that is not mapped, or may not
+ * be read, or with LOCAL_WRITE written), EOPNOTSUPP (remote rights to all memory; ON_DEMAND where no such
+ * system calls are let through), ENOMEM.
  */
 struct ibv_mr *plx_reg_mr(struct ibv_pd *pd, void *addr, size_t length, int access);
 /* `iova` is the address by which WRs and peers name the first byte. */
