@@ -189,7 +189,8 @@ spin(void *arg)
 static void
 wallclock__on_a_crowded_cpu(void)
 {
-	uint64_t then, least = UINT64_MAX, most = 0;
+	uint64_t then, last;
+	unsigned int jumps = 0;
 	bool done = false;
 	cpu_set_t before;
 	pthread_t other;
@@ -198,16 +199,17 @@ wallclock__on_a_crowded_cpu(void)
 	then = ticks();
 	on_one_cpu(&before);
 	CHECK_EQ(pthread_create(&other, NULL, spin, &done), 0);
+	last = __plx_wallclock_ns(v.ctx, then);
 	for (unsigned int i = 0; i < 2000000; i++) {
 		uint64_t ns = __plx_wallclock_ns(v.ctx, then);
 
-		least = ns < least ? ns : least;
-		most = ns > most ? ns : most;
+		jumps += ns > last + 1000000 || last > ns + 1000000;
+		last = ns;
 	}
 	__atomic_store_n(&done, true, __ATOMIC_RELAXED);
 	pthread_join(other, NULL);
 	sched_setaffinity(0, sizeof(before), &before);
-	CHECK(most - least < 1000000);
+	CHECK(jumps <= 2);	/* somebody may set the clock; each loss of the CPU would be one or two */
 	close_ex();
 }
 
