@@ -5,8 +5,7 @@
     examples.py POLLUX-RUN EXAMPLE [WORD]...
 
 The directory of EXAMPLE holds each program NAME, which has the inline path, and plain_NAME, built of the same source
-against rdma-core's library. With WORDs only cases whose line contains all of them run. When TEST_MATRIX is quick
-each program is run with the first of its options, and rc_pingpong alone with rdma-core's.
+against rdma-core's library. With WORDs only cases whose line contains all of them run.
 """
 import os
 import re
@@ -66,11 +65,9 @@ def games(where):
     """Server, client, program, options."""
     ours, plain, theirs = Ours(where), Ours(where, 'plain_'), Theirs()
     plain.name = 'plain'
-    quick = os.environ.get('TEST_MATRIX') == 'quick'
     for program, options in OPTIONS.items():
-        alone = program in OURS_ALONE or quick and program != 'rc_pingpong'
-        for args in options[:1] if quick else options:
-            for ends in ((ours, ours),) if alone else ((ours, ours), (ours, theirs), (theirs, ours)):
+        for args in options:
+            for ends in ((ours, ours),) if program in OURS_ALONE else ((ours, ours), (ours, theirs), (theirs, ours)):
                 yield ends, program, args
         if os.path.exists(os.path.join(where, 'plain_' + program)):
             yield (plain, plain), program, options[0]
