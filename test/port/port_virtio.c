@@ -275,14 +275,14 @@ listens_late(struct rig *r)
 	return 0;
 }
 
-/* What a peer sent before its end is received after it. */
+/* What vhost sent before its end virtio receives after it. */
 static void
 port_virtio__last_words(void)
 {
-	for (int how = 0; how < 4; how++) {
+	for (int how = 0; how < 2; how++) {
 		by_kill = how & 1;
 		unlink(path());
-		CHECK_EQ(rig_outlive(speaks_last, how >> 1, listens_late), 0);
+		CHECK_EQ(rig_outlive(speaks_last, 0, listens_late), 0);
 	}
 }
 

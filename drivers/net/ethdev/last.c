@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What did the peer send before it hung up? It lies in memory that DPDK's memif or vhost unmaps, on a thread
+ * What did the peer send before it hung up? It lies in memory that DPDK's memif unmaps, on a thread
  * of its own, as soon as it hears of that, whether the core has read it or not. A program that sends its last
  * acknowledgements and ends would leave its peer without them. So that thread takes out what lies there first
- * (memif_mend.c, vhost_mend.c), and the core has it from here.
+ * (memif_mend.c), and the core has it from here.
  *
  * A process has one device with a peer, and so one of this.
  */

@@ -18,7 +18,6 @@
 #include <rte_vhost.h>
 
 #include "ethdev.h"
-#include "last.h"
 
 #define VHOST_NAME "net_vhost0"
 #define VIRTIO_NAME "net_virtio_user0"
@@ -158,24 +157,16 @@ virtio_wait_clear(struct port *p)
 	drain(((const struct ethdev *)p->priv)->bell_fd);
 }
 
-static uint16_t
-vhost_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
-{
-	(void)p;
-	return last_rx(queue, bufs, n);
-}
-
 const struct port_driver drv_vhost = {
 	.name = "vhost",
 	.open = vhost_open,
 	.close = ethdev_close,
-	.rx = vhost_rx,
+	.rx = ethdev_rx,
 	.tx = ethdev_tx,
 	.link_up = ethdev_link_up,
 	.wait_fd = ethdev_wait_fd,
 	.wait_arm = ethdev_wait_arm,
 	.wait_clear = vhost_wait_clear,
-	.due = ethdev_due,
 	.eal_args = vhost_eal_args,
 };
 
