@@ -56,11 +56,14 @@ ethdev_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n)
 bool
 ethdev_link_up(struct port *p)
 {
-	const struct ethdev *e = p->priv;
+	struct ethdev *e = p->priv;
 	struct rte_eth_link link = { 0 };
+	int ret;
 
-	return rte_eth_link_get_nowait(e->port_id, &link) == 0 &&
-	       link.link_status == RTE_ETH_LINK_UP;
+	rte_spinlock_lock(&e->link_look);
+	ret = rte_eth_link_get_nowait(e->port_id, &link);
+	rte_spinlock_unlock(&e->link_look);
+	return ret == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
 /* The socket is asked about the interface, and as long as it is open the interface brings frames to all

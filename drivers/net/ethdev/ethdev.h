@@ -6,6 +6,8 @@
 #ifndef ETHDEV_ETHDEV_H
 #define ETHDEV_ETHDEV_H
 
+#include <rte_spinlock.h>
+
 #include "port/port_driver.h"
 
 struct rte_device;
@@ -36,6 +38,7 @@ struct ethdev {
 	bool has_peer;
 	bool lends;			/* the peer reads frames where they lie in our memory */
 	bool halted;			/* stopped and closed, not yet gone */
+	rte_spinlock_t link_look;	/* drivers ask the card in several steps: one thread at a time */
 	int bell_fd;			/* readable when a frame for us arrived; -1: there is none */
 	bool bell_is_dpdks;		/* and must be armed */
 	int claim_fd;			/* holds the name of what one process may open; -1: none */
@@ -52,6 +55,7 @@ void ethdev_halt(struct ethdev *e);
 uint16_t ethdev_rx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n);
 uint16_t ethdev_tx(struct port *p, uint16_t queue, struct rte_mbuf **bufs, uint16_t n);
 void ethdev_tx_clean(struct port *p, uint16_t queue);
+/* Any thread. */
 bool ethdev_link_up(struct port *p);
 int ethdev_wait_fd(struct port *p);
 void ethdev_wait_clear(struct port *p);

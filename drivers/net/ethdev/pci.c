@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <rte_ethdev.h>
-
 #include "ethdev.h"
 
 #define ADDRESS_LEN 24
@@ -71,15 +69,10 @@ pci_eal_args(const struct port_conf *conf, char *out, size_t out_len, char *why,
 /* A card agrees with its neighbour first, loses the link once more meanwhile (e1000e), and programs look
  * at the state of a port once: so the link must last. Without one the port opens all the same. */
 static void
-await_link(const struct port *p)
+await_link(struct port *p)
 {
-	const struct ethdev *e = p->priv;
-	struct rte_eth_link link;
-
 	for (unsigned int looks = 0, up = 0; looks < LINK_LOOKS && up < LINK_LASTS; looks++) {
-		if (rte_eth_link_get_nowait(e->port_id, &link) < 0)
-			return;
-		up = link.link_status == RTE_ETH_LINK_UP ? up + 1 : 0;
+		up = ethdev_link_up(p) ? up + 1 : 0;
 		usleep(LINK_LOOK_US);
 	}
 }
