@@ -10,6 +10,7 @@
 #include "serve_verbs.h"
 
 #define STEPS_MAX 200u
+#define TRIES 10u
 
 /* Of this thread: the allocation that fails next, counted from 1, or 0; and what is not given back. */
 static __thread unsigned int failing;
@@ -186,30 +187,43 @@ static const struct kind {
 #undef KIND
 };
 
-/* `settled`: what grows once and stays has grown. How many steps failed. */
+/* Makes one with that allocation failing: whether it did. */
+static bool
+step_fails(const struct kind *k, unsigned int step, int *kept)
+{
+	int before = held;
+	bool failed;
+	void *made;
+
+	errno = 0;
+	failing = step;
+	made = k->make();
+	failed = !failing;
+	failing = 0;
+	*kept = made ? 0 : held - before;
+	if (!made && (errno != ENOMEM || !failed)) {
+		printf("%s: allocation %u fails: errno %d\n", k->name, step, errno);
+		exit(1);
+	}
+	MUST(!made || k->unmake(made) == 0);
+	return failed;
+}
+
+/* `settled`: what grows once and stays has grown. How many steps failed. Who creates drives the core too,
+ * which takes and gives back memory of its own now and then: what is kept each time is lost. */
 static unsigned int
 each_step_fails(const struct kind *k, bool settled)
 {
 	unsigned int step;
+	int kept;
 
-	for (step = 1; step < STEPS_MAX; step++) {
-		int before = held;
-		bool failed;
-		void *made;
-
-		errno = 0;
-		failing = step;
-		made = k->make();
-		failed = !failing;
-		failing = 0;
-		if (!made && (errno != ENOMEM || !failed || (settled && held != before))) {
-			printf("%s: allocation %u fails: errno %d, %d held\n", k->name, step, errno,
-			       held - before);
+	for (step = 1; step < STEPS_MAX && step_fails(k, step, &kept); step++) {
+		for (unsigned int again = 0; settled && kept && again < TRIES; again++)
+			step_fails(k, step, &kept);
+		if (settled && kept) {
+			printf("%s: allocation %u fails: %d held\n", k->name, step, kept);
 			exit(1);
 		}
-		MUST(!made || k->unmake(made) == 0);
-		if (!failed)
-			break;
 	}
 	MUST(step < STEPS_MAX);
 	return step - 1;
